@@ -12,7 +12,7 @@
 mod error;
 mod fields;
 
-// packet, command, reply: the lead's
+pub mod packet;
 
 // The bits that both ends agree on.
 mod capability;
@@ -45,6 +45,7 @@ mod execute;
 // Replies.
 mod err;
 mod ok;
+mod reply;
 
 #[cfg(test)]
 mod recorded;
@@ -52,6 +53,7 @@ mod recorded;
 pub use auth::{AuthPacket, encode_more_data, encode_switch, scramble};
 pub use capability::Capabilities;
 pub use change_user::ChangeUser;
+pub use command::{Command, ReplyShape};
 pub use err::ErrPacket;
 pub use error::Malformed;
 pub use execute::{Execute, TypeLayout, types_inserted};
@@ -62,4 +64,5 @@ pub use ok::{OkPacket, without_redirect};
 pub use parameters::{Parameter, ParameterType, Parameters};
 pub use prepare::PrepareOk;
 pub use query::Query;
+pub use reply::{OutOfSync, ReplyTracker, Step, Stop};
 pub use status::StatusFlags;

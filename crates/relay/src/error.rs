@@ -1,0 +1,181 @@
+//! Whose fault it was, and what the client is told.
+
+use std::io;
+
+use wire::{Capabilities, ErrPacket};
+
+use crate::counters::Counter;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    Client,
+    Upstream,
+    Proxy,
+    Policy,
+}
+
+/// An ERR of our own. Only what is built as one of these ever reaches a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientError {
+    pub code: u16,
+    pub sqlstate: [u8; 5],
+    pub message: String,
+}
+
+impl ClientError {
+    pub fn new(code: u16, sqlstate: &[u8; 5], message: impl Into<String>) -> ClientError {
+        ClientError { code, sqlstate: *sqlstate, message: message.into() }
+    }
+
+    pub fn payload(&self, capabilities: Capabilities) -> Vec<u8> {
+        ErrPacket::encode(self.code, &self.sqlstate, &self.message, capabilities)
+    }
+
+    pub fn too_many_connections() -> ClientError {
+        ClientError::new(1040, b"08004", "Too many connections")
+    }
+
+    pub fn too_many_of(what: &str) -> ClientError {
+        ClientError::new(1040, b"08004", format!("Too many connections of {what} [tollgate]"))
+    }
+
+    pub fn bad_handshake(detail: &str) -> ClientError {
+        ClientError::new(1043, b"08S01", format!("Bad handshake: {detail} [tollgate]"))
+    }
+
+    pub fn login_timeout() -> ClientError {
+        ClientError::new(1159, b"08S01", "Got timeout reading communication packets: the login took too long [tollgate]")
+    }
+
+    pub fn secure_transport_required() -> ClientError {
+        ClientError::new(
+            3159,
+            b"HY000",
+            "Connections using insecure transport are prohibited: this listener requires TLS [tollgate]",
+        )
+    }
+
+    pub fn old_client() -> ClientError {
+        ClientError::new(
+            1251,
+            b"08004",
+            "Client does not support authentication protocol requested by server; \
+             it needs pluggable authentication (CLIENT_PLUGIN_AUTH) to log in through this proxy [tollgate]",
+        )
+    }
+
+    pub fn clear_password() -> ClientError {
+        ClientError::new(
+            2061,
+            b"HY000",
+            "mysql_clear_password is refused: the connection from the proxy to the server is neither TLS nor a socket; \
+             set upstream.tls [tollgate]",
+        )
+    }
+
+    pub fn without_proof(user: &str) -> ClientError {
+        ClientError::new(
+            1045,
+            b"28000",
+            format!(
+                "Access denied for user '{user}': the server asked for no proof; \
+                 accounts that the server tells by its peer's own user cannot log in through a proxy [tollgate]"
+            ),
+        )
+    }
+
+    pub fn upstream_unreachable(detail: &str) -> ClientError {
+        ClientError::new(2003, b"HY000", format!("Can't connect to the MySQL server behind this proxy: {detail} [tollgate]"))
+    }
+
+    pub fn upstream_lacks(detail: &str) -> ClientError {
+        ClientError::new(
+            2007,
+            b"HY000",
+            format!("The MySQL server behind this proxy has changed and lacks {detail}; connect again [tollgate]"),
+        )
+    }
+
+    pub fn upstream_lost() -> ClientError {
+        ClientError::new(1158, b"08S01", "Got an error reading communication packets: the server closed [tollgate]")
+    }
+
+    pub fn out_of_sync() -> ClientError {
+        ClientError::new(1835, b"HY000", "Malformed communication packet from the server [tollgate]")
+    }
+
+    pub fn malformed_command(detail: &str) -> ClientError {
+        ClientError::new(1835, b"HY000", format!("Malformed communication packet: {detail} [tollgate]"))
+    }
+
+    pub fn unknown_command() -> ClientError {
+        ClientError::new(1047, b"08S01", "Unknown command")
+    }
+
+    pub fn shutdown() -> ClientError {
+        ClientError::new(1053, b"08S01", "Server shutdown in progress")
+    }
+
+    pub fn interrupted() -> ClientError {
+        ClientError::new(1317, b"70100", "Query execution was interrupted")
+    }
+}
+
+/// Why a session ended, other than by COM_QUIT or the client's leaving while idle.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("the client left")]
+    ClientGone,
+    #[error("client: {0}")]
+    ClientIo(io::Error),
+    #[error("client: {0}")]
+    ClientMalformed(&'static str),
+    #[error("the upstream closed the connection")]
+    UpstreamGone,
+    #[error("upstream: {0}")]
+    UpstreamIo(io::Error),
+    #[error("upstream: {0}")]
+    OutOfSync(#[from] wire::OutOfSync),
+    #[error("upstream: a packet of {0} bytes that must be looked at whole")]
+    TooLargeToInspect(usize),
+    #[error("ended by a drain")]
+    Drained,
+    #[error("cut at the end of a drain")]
+    Cut,
+}
+
+impl SessionError {
+    pub fn blame(&self) -> Blame {
+        match self {
+            SessionError::ClientGone | SessionError::ClientIo(_) | SessionError::ClientMalformed(_) => Blame::Client,
+            SessionError::UpstreamGone
+            | SessionError::UpstreamIo(_)
+            | SessionError::OutOfSync(_)
+            | SessionError::TooLargeToInspect(_) => Blame::Upstream,
+            SessionError::Drained | SessionError::Cut => Blame::Proxy,
+        }
+    }
+
+    /// What the client is told, where it can still be told anything.
+    pub fn client_error(&self) -> Option<ClientError> {
+        match self {
+            SessionError::ClientGone | SessionError::ClientIo(_) => None,
+            SessionError::ClientMalformed(detail) => Some(ClientError::malformed_command(detail)),
+            SessionError::UpstreamGone | SessionError::UpstreamIo(_) => Some(ClientError::upstream_lost()),
+            SessionError::OutOfSync(_) | SessionError::TooLargeToInspect(_) => Some(ClientError::out_of_sync()),
+            SessionError::Drained | SessionError::Cut => Some(ClientError::shutdown()),
+        }
+    }
+
+    pub fn counter(&self) -> Option<Counter> {
+        match self {
+            // Counted where it is known what the client was doing.
+            SessionError::ClientGone | SessionError::ClientIo(_) => None,
+            SessionError::ClientMalformed(_) => Some(Counter::ClientMalformed),
+            SessionError::UpstreamGone | SessionError::UpstreamIo(_) => Some(Counter::UpstreamLost),
+            SessionError::OutOfSync(_) | SessionError::TooLargeToInspect(_) => Some(Counter::UpstreamMalformed),
+            SessionError::Drained => Some(Counter::Drained),
+            SessionError::Cut => Some(Counter::Cut),
+        }
+    }
+}

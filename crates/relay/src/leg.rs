@@ -1,0 +1,112 @@
+//! One end of a session: its stream, what was read from it, and, while logging in, the sequence of its packets.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use wire::packet::{HEADER_LENGTH, Header, put_packet};
+
+use crate::buffer::Buffer;
+use crate::transport::{Prefixed, Transport};
+
+#[derive(Debug)]
+pub struct Leg {
+    pub transport: Transport,
+    pub input: Buffer,
+    /// The number of the next packet, whichever side sends it. Kept while logging in only: commands start anew.
+    pub sequence: u8,
+    /// TLS, or a Unix socket: a password may be sent in clear.
+    pub secure: bool,
+}
+
+/// Why a packet of a login could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("closed by the peer")]
+    Closed,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("a packet of {0} bytes, more than the limit")]
+    TooLarge(usize),
+    #[error("packet number {got} where {expected} was due")]
+    OutOfOrder { got: u8, expected: u8 },
+    #[error("a TLS hello where a MySQL packet was due")]
+    TlsHello,
+}
+
+impl Leg {
+    pub fn new(transport: Transport) -> Leg {
+        let secure = matches!(transport, Transport::Unix(_));
+        Leg { transport, input: Buffer::new(), sequence: 0, secure }
+    }
+
+    /// One read into the buffer; `Ok(0)` is the end of the stream. Cancel safe.
+    #[inline]
+    pub fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.input.poll_fill(context, &mut self.transport)
+    }
+
+    /// Reads one packet of a login. Cancel safe.
+    pub async fn read_packet(&mut self, limit: usize) -> Result<Vec<u8>, ReadError> {
+        std::future::poll_fn(|context| self.poll_packet(context, limit)).await
+    }
+
+    /// See [`Leg::read_packet`].
+    pub fn poll_packet(&mut self, context: &mut Context<'_>, limit: usize) -> Poll<Result<Vec<u8>, ReadError>> {
+        loop {
+            if let Some(packet) = self.take_packet(limit)? {
+                return Poll::Ready(Ok(packet));
+            }
+            match self.poll_fill(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(ReadError::Closed)),
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+
+    /// A packet that is in the buffer whole.
+    fn take_packet(&mut self, limit: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        let unread = self.input.unread();
+        // A client that believes this to be a TLS port would otherwise be waited for until the time is over.
+        if self.sequence == 1 && matches!(unread, [0x16, 0x03, 0x00..=0x04, ..]) {
+            return Err(ReadError::TlsHello);
+        }
+        let Some(header) = Header::read(unread) else { return Ok(None) };
+        if header.length > limit {
+            return Err(ReadError::TooLarge(header.length));
+        }
+        if header.sequence != self.sequence {
+            return Err(ReadError::OutOfOrder { got: header.sequence, expected: self.sequence });
+        }
+        let whole = HEADER_LENGTH + header.length;
+        let Some(packet) = unread.get(HEADER_LENGTH..whole) else {
+            self.input.reserve(whole);
+            return Ok(None);
+        };
+        let packet = packet.to_vec();
+        self.input.consume(whole);
+        self.sequence = self.sequence.wrapping_add(1);
+        Ok(Some(packet))
+    }
+
+    /// Sends one packet of a login. Not cancel safe.
+    pub async fn write_packet(&mut self, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(HEADER_LENGTH + payload.len());
+        self.sequence = put_packet(&mut bytes, self.sequence, payload);
+        self.transport.send(&bytes).await
+    }
+
+    /// Takes the stream out to wrap it, with the bytes that were read ahead.
+    pub fn unwrap_stream(&mut self) -> Prefixed<Transport> {
+        // A placeholder that only lives until the wrapped stream is put in.
+        let nothing = Transport::Boxed(Box::new(tokio::io::join(tokio::io::empty(), tokio::io::sink())));
+        Prefixed::new(self.input.take(), std::mem::replace(&mut self.transport, nothing))
+    }
+
+    /// Puts a stream in that has TLS around it.
+    pub fn wrap(&mut self, transport: Transport) {
+        self.transport = transport;
+        self.secure = true;
+    }
+}

@@ -1,0 +1,167 @@
+//! The living sessions by the id that their clients were given.
+//!
+//! Our ids have the top bit set and 31 random bits, so that they cannot be taken for one of the upstream's, which count
+//! up from 1. A KILL with one of ours is translated here.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use atomic_waker::AtomicWaker;
+use rand::RngExt;
+
+/// What the rest of the process can tell a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Signal {
+    None = 0,
+    /// End at the next transaction boundary.
+    Drain = 1,
+    /// End now.
+    Cut = 2,
+}
+
+/// One session, as the others see it.
+#[derive(Debug)]
+pub struct SessionHandle {
+    pub id: u32,
+    /// 0 until the upstream has said it.
+    upstream_id: AtomicU32,
+    signal: AtomicU8,
+    waker: AtomicWaker,
+}
+
+impl SessionHandle {
+    pub fn upstream_id(&self) -> Option<u32> {
+        Some(self.upstream_id.load(Ordering::Relaxed)).filter(|&id| id != 0)
+    }
+
+    pub fn set_upstream_id(&self, id: u32) {
+        self.upstream_id.store(id, Ordering::Relaxed);
+    }
+
+    /// The strongest signal so far. Register the waker first.
+    #[inline]
+    pub fn signal(&self) -> Signal {
+        match self.signal.load(Ordering::Acquire) {
+            0 => Signal::None,
+            1 => Signal::Drain,
+            _ => Signal::Cut,
+        }
+    }
+
+    #[inline]
+    pub fn register(&self, waker: &Waker) {
+        self.waker.register(waker);
+    }
+
+    fn raise(&self, signal: Signal) {
+        self.signal.fetch_max(signal as u8, Ordering::Release);
+        self.waker.wake();
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Registry {
+    sessions: Mutex<Sessions>,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    by_id: HashMap<u32, Arc<SessionHandle>>,
+    /// A session that begins while the proxy drains is told at once.
+    signal: Option<Signal>,
+}
+
+impl Registry {
+    /// Enters a new session; it leaves when the entry is dropped.
+    pub fn enter(self: &Arc<Self>) -> Entry {
+        let mut sessions = self.lock();
+        let id = loop {
+            let id = rand::rng().random::<u32>() | 0x8000_0000;
+            if !sessions.by_id.contains_key(&id) {
+                break id;
+            }
+        };
+        let handle = Arc::new(SessionHandle {
+            id,
+            upstream_id: AtomicU32::new(0),
+            signal: AtomicU8::new(sessions.signal.unwrap_or(Signal::None) as u8),
+            waker: AtomicWaker::new(),
+        });
+        sessions.by_id.insert(id, Arc::clone(&handle));
+        Entry { handle, registry: Arc::clone(self) }
+    }
+
+    /// The upstream's id for one of ours.
+    pub fn upstream_id(&self, id: u32) -> Option<u32> {
+        self.lock().by_id.get(&id)?.upstream_id()
+    }
+
+    pub fn len(&self) -> usize {
+        self.lock().by_id.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Tells every session, also those yet to begin.
+    pub fn raise(&self, signal: Signal) {
+        let handles: Vec<_> = {
+            let mut sessions = self.lock();
+            sessions.signal = sessions.signal.max(Some(signal));
+            sessions.by_id.values().cloned().collect()
+        };
+        for handle in handles {
+            handle.raise(signal);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        // The map is whole between any two statements above, so a panic elsewhere cannot have broken it.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session's place in the registry.
+#[derive(Debug)]
+pub struct Entry {
+    pub handle: Arc<SessionHandle>,
+    registry: Arc<Registry>,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.registry.lock().by_id.remove(&self.handle.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_translated_while_its_session_lives() {
+        let registry = Arc::new(Registry::default());
+        let entry = registry.enter();
+        let id = entry.handle.id;
+        assert!(id & 0x8000_0000 != 0);
+        assert_eq!(registry.upstream_id(id), None, "not logged in yet");
+        entry.handle.set_upstream_id(7);
+        assert_eq!(registry.upstream_id(id), Some(7));
+        drop(entry);
+        assert_eq!(registry.upstream_id(id), None);
+    }
+
+    #[test]
+    fn a_signal_only_grows_and_reaches_those_who_come_later() {
+        let registry = Arc::new(Registry::default());
+        let early = registry.enter();
+        registry.raise(Signal::Cut);
+        registry.raise(Signal::Drain);
+        assert_eq!(early.handle.signal(), Signal::Cut);
+        assert_eq!(registry.enter().handle.signal(), Signal::Cut);
+    }
+}

@@ -1,0 +1,285 @@
+//! One client and its upstream, from accept to the end.
+//!
+//! `run` reads like the life of a query: read a command, look at it, ask whether it may go, forward it with the permit,
+//! copy the reply, settle. One command is under way at a time; what a client sends ahead waits in its buffer and then
+//! in its socket, so replies come in order and a slow reader slows nobody but itself.
+
+mod abandon;
+mod admit;
+mod binlog;
+mod change_user;
+mod copy_reply;
+mod forward;
+mod inspect;
+mod local_infile;
+mod read_command;
+mod refuse;
+mod settle;
+mod statements;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use statement::{LockState, Mode, Server};
+use tokio::io::AsyncWriteExt;
+use tracing::debug;
+use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
+
+use crate::admission::Permit;
+use crate::counters::Counter;
+use crate::error::SessionError;
+use crate::facts::SessionFacts;
+use crate::leg::Leg;
+use crate::limits::Slot;
+use crate::listener::Accepted;
+use crate::login::{self, LoggedIn};
+use crate::registry::{Entry, SessionHandle};
+use crate::shared::Shared;
+
+use statements::Statements;
+
+/// A session that is logged in.
+#[derive(Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+    client: Leg,
+    upstream: Leg,
+    facts: SessionFacts,
+    tracker: ReplyTracker,
+    statements: Statements,
+    locks: LockState,
+    /// What the running command holds, until its reply has ended.
+    in_flight: Option<Permit>,
+    /// The command that is under way, for what is told to a client whose upstream breaks.
+    under_way: Option<UnderWay>,
+    server: Server,
+    entry: Entry,
+    /// Given back when the session ends.
+    _slots: (Option<Slot>, Slot),
+}
+
+/// What an ERR in place of the rest of a reply must fit.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    /// The sequence number of the command's last packet.
+    sequence: u8,
+    /// Whether anything of the reply has gone to the client.
+    answered: bool,
+}
+
+/// Serves one connection to its end. `connection_slot` and `unauthenticated` are places under the limits.
+pub(crate) async fn serve(shared: Arc<Shared>, accepted: Accepted, connection_slot: Slot, unauthenticated: Slot) {
+    let entry = shared.registry.enter();
+    // Boxed, so that the memory of a login is not kept by the task for the whole life of the session.
+    let logged_in = Box::pin(login::login(&shared, accepted, &entry.handle)).await;
+    drop(unauthenticated);
+    if let Some(logged_in) = logged_in {
+        Session::new(shared, logged_in, entry).run().await;
+    }
+    drop(connection_slot);
+}
+
+impl Session {
+    fn new(shared: Arc<Shared>, logged_in: LoggedIn, entry: Entry) -> Session {
+        let LoggedIn { client, upstream, facts, status, slots } = logged_in;
+        let server = server(&shared);
+        Session {
+            tracker: ReplyTracker::new(facts.capabilities, status),
+            shared,
+            client,
+            upstream,
+            facts,
+            statements: Statements::default(),
+            locks: LockState::default(),
+            in_flight: None,
+            under_way: None,
+            server,
+            entry,
+            _slots: slots,
+        }
+    }
+
+    async fn run(mut self) {
+        let error = loop {
+            match self.serve_command().await {
+                Ok(Flow::Continue) => {}
+                Ok(Flow::Quit) => return self.quit().await,
+                Err(error) => break error,
+            }
+        };
+        Box::pin(self.end(error)).await;
+    }
+
+    async fn serve_command(&mut self) -> Result<Flow, SessionError> {
+        let request = self.read_command().await?;
+        let Some(command) = request.command else {
+            self.shared.counters.add(Counter::CommandUnknown);
+            return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
+        };
+        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false });
+        if command == Command::ChangeUser {
+            return Box::pin(self.change_user(&request)).await;
+        }
+        let reading = match self.inspect(command, &request) {
+            Ok(reading) => reading,
+            Err(error) => {
+                self.shared.counters.add(Counter::ClientMalformed);
+                return self.refuse(&request, &error).await;
+            }
+        };
+        let shape = command.reply_shape();
+        let permit = if shape == ReplyShape::None {
+            // Nothing can be said to a client that expects no reply.
+            Permit::free()
+        } else {
+            match self.admit(command, &request, &reading).await? {
+                Ok(permit) => permit,
+                Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
+            }
+        };
+        self.forward(command, &request, &reading, permit).await?;
+        if command == Command::Quit {
+            return Ok(Flow::Quit);
+        }
+        match shape {
+            ReplyShape::None => {}
+            ReplyShape::BinlogEvents => Box::pin(self.copy_binlog()).await?,
+            ReplyShape::Simple
+            | ReplyShape::Text
+            | ReplyShape::Results
+            | ReplyShape::Prepare
+            | ReplyShape::Rows
+            | ReplyShape::Login => self.copy_reply().await?,
+        }
+        self.settle(command, reading);
+        Ok(Flow::Continue)
+    }
+
+    fn handle(&self) -> &SessionHandle {
+        &self.entry.handle
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.facts.capabilities
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.tracker.status.contains(StatusFlags::IN_TRANS)
+    }
+
+    /// Nothing is open that ending now would break off.
+    fn at_boundary(&self) -> bool {
+        !self.in_transaction() && !self.locks.holds_any()
+    }
+
+    fn mode(&self, whole: bool) -> Mode {
+        Mode {
+            no_backslash_escapes: self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
+            ansi_quotes: false,
+            server: self.server,
+            extent: if whole { statement::Extent::Whole } else { statement::Extent::Cut },
+        }
+    }
+
+    /// COM_QUIT went upstream; the server closes, and so do we.
+    async fn quit(mut self) {
+        let _ = self.upstream.transport.shutdown().await;
+    }
+
+    async fn end(mut self, error: SessionError) {
+        if let Some(counter) = error.counter() {
+            self.shared.counters.add(counter);
+        }
+        debug!(connection = self.handle().id, blame = ?error.blame(), %error, "session ended");
+        match error {
+            SessionError::ClientGone | SessionError::ClientIo(_) => self.abandon().await,
+            error => self.say_why(&error).await,
+        }
+    }
+
+    /// Tells the client why, where an ERR fits into the stream, and lets it arrive.
+    async fn say_why(&mut self, error: &SessionError) {
+        let Some(client_error) = error.client_error() else { return };
+        let payload = client_error.payload(self.capabilities());
+        let sequence = match (self.under_way, error) {
+            (Some(under_way), _) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
+            (Some(_), _) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
+                Some(self.tracker.sequence.wrapping_add(1))
+            }
+            (Some(_), _) => None,
+            // Between commands a server tells why it closes, with the number that the next reply would have.
+            (None, SessionError::Drained | SessionError::Cut) => Some(0),
+            (None, _) => None,
+        };
+        let goodbye = async {
+            if let Some(sequence) = sequence {
+                self.client.sequence = sequence;
+                if self.client.write_packet(&payload).await.is_err() {
+                    return;
+                }
+            }
+            linger(&mut self.client).await;
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
+    }
+}
+
+/// How a command left the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Quit,
+}
+
+/// Closes the writing side and reads until the peer has closed too: a socket closed with unread input is reset, and
+/// what was written last may be lost with it. The caller limits the time.
+pub(crate) async fn linger(leg: &mut Leg) {
+    if leg.transport.shutdown().await.is_err() {
+        return;
+    }
+    loop {
+        leg.input.consume(leg.input.len());
+        match leg.input.fill(&mut leg.transport).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Which versioned comments the upstream takes for code.
+fn server(shared: &Shared) -> Server {
+    shared.upstream.last_greeting().map_or(Server::Unknown, |greeting| {
+        let version = version_number(&greeting.version);
+        match (version, greeting.is_mariadb()) {
+            (None, _) => Server::Unknown,
+            (Some(version), true) => Server::MariaDb(version),
+            (Some(version), false) => Server::MySql(version),
+        }
+    })
+}
+
+/// `9.7.4-2` is 90704; MariaDB may write `5.5.5-10.11.6-MariaDB`, a prefix for old clients.
+fn version_number(version: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(version).ok()?;
+    let text = text.strip_prefix("5.5.5-").unwrap_or(text);
+    let mut parts = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let (major, minor, patch) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
+    Some(major * 10_000 + minor * 100 + patch)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_as_servers_write_them() {
+        for (text, number) in [
+            ("9.7.4-2", Some(90_704)),
+            ("8.0.36", Some(80_036)),
+            ("5.5.5-10.11.6-MariaDB-0+deb12u1", Some(101_106)),
+            ("11.4.2-MariaDB", Some(110_402)),
+            ("what", None),
+            ("", None),
+        ] {
+            assert_eq!(super::version_number(text.as_bytes()), number, "{text}");
+        }
+    }
+}

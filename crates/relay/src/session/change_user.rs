@@ -1,0 +1,112 @@
+//! COM_CHANGE_USER: a login inside a session, and a new identity.
+
+use tokio::time::timeout;
+use wire::packet::{HEADER_LENGTH, put_packet};
+use wire::{Capabilities, ChangeUser, OkPacket, attributes};
+
+use super::read_command::Request;
+use super::{Flow, Session};
+use crate::counters::Counter;
+use crate::error::{ClientError, SessionError};
+use crate::login::exchange::{Exchange, ExchangeEnd};
+use crate::login::finish;
+use crate::login::greet::ALWAYS_UPSTREAM;
+use crate::login::upstream_request::{ATTRIBUTES_LIMIT, NO_PLUGIN, own_attributes};
+
+impl Session {
+    pub(super) async fn change_user(&mut self, request: &Request) -> Result<Flow, SessionError> {
+        if !request.whole {
+            return Err(SessionError::ClientMalformed("COM_CHANGE_USER is too large"));
+        }
+        let whole = HEADER_LENGTH + request.header.length;
+        let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
+        let change = match ChangeUser::decode(&payload, self.capabilities()) {
+            Ok(change) => change,
+            Err(error) => return self.refuse(request, &ClientError::malformed_command(error.0)).await,
+        };
+        self.client.input.consume(whole);
+
+        let place = crate::login::Place {
+            peer: self.facts.address,
+            local: None,
+            listener: self.facts.listener.clone(),
+        };
+        let own = own_attributes(&place, self.facts.connection_id);
+        let block = attributes::with_own(change.attributes.unwrap_or_default(), &own.pairs(), ATTRIBUTES_LIMIT);
+        self.shared.counters.add_many(Counter::AttributesDropped, block.dropped as u64);
+        let forwarded = ChangeUser {
+            auth_response: b"",
+            charset: Some(change.charset.unwrap_or(0)),
+            auth_plugin: Some(NO_PLUGIN),
+            attributes: Some(&block.block),
+            ..change.clone()
+        };
+        let mut packet = Vec::new();
+        put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));
+        self.upstream.transport.send(&packet).await.map_err(SessionError::UpstreamIo)?;
+
+        let ok = match self.exchange(request, &change).await? {
+            Some(ok) => ok,
+            None => return Ok(Flow::Continue),
+        };
+        self.forget_session_state();
+        if let Ok(decoded) = OkPacket::decode(&ok, self.capabilities()) {
+            self.tracker.status = decoded.status;
+        }
+        self.facts.user = change.user.to_vec();
+        self.facts.database = Some(change.database.to_vec()).filter(|name| !name.is_empty());
+        self.facts.attributes = crate::facts::attributes(change.attributes.unwrap_or_default());
+        self.under_way = None;
+        let ok = self.shared.without_redirect(ok, self.capabilities());
+        self.client.write_packet(&ok).await.map_err(SessionError::ClientIo)?;
+        Ok(Flow::Continue)
+    }
+
+    /// `None`: denied; the client has been told, and is who it was.
+    async fn exchange(
+        &mut self,
+        request: &Request,
+        change: &ChangeUser<'_>,
+    ) -> Result<Option<Vec<u8>>, SessionError> {
+        self.client.sequence = request.header.sequence.wrapping_add(1);
+        self.upstream.sequence = 1;
+        let answers_switch = self.capabilities().contains(Capabilities::PLUGIN_AUTH);
+        let mut exchange = Exchange::new(answers_switch, change.auth_response.is_empty());
+        let exchanged = exchange.run(&self.shared, &mut self.client, &mut self.upstream);
+        match timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout)) {
+            Ok(ok) => Ok(Some(ok)),
+            Err(ExchangeEnd::Denied) => {
+                self.under_way = None;
+                Ok(None)
+            }
+            Err(ExchangeEnd::Upstream(_)) => Err(SessionError::UpstreamGone),
+            Err(ExchangeEnd::WithoutProof) => {
+                // The upstream believes that the user has changed: this connection cannot be given back.
+                self.shared.counters.add(Counter::OkWithoutProof);
+                let error = ClientError::without_proof(&String::from_utf8_lossy(change.user));
+                let _ = self.client.write_packet(&error.payload(self.facts.capabilities)).await;
+                Err(SessionError::ClientMalformed("COM_CHANGE_USER without a proof"))
+            }
+            Err(ExchangeEnd::Refuse(error, counter)) => {
+                self.shared.counters.add(counter);
+                let _ = self.client.write_packet(&error.payload(self.facts.capabilities)).await;
+                self.finish_exchange(exchange).await;
+                Err(SessionError::ClientMalformed("COM_CHANGE_USER was refused"))
+            }
+            Err(ExchangeEnd::ClientLeft) => {
+                self.finish_exchange(exchange).await;
+                Err(SessionError::ClientGone)
+            }
+            Err(ExchangeEnd::ClientMalformed(_) | ExchangeEnd::Timeout) => {
+                self.finish_exchange(exchange).await;
+                Err(SessionError::ClientMalformed("COM_CHANGE_USER was not completed"))
+            }
+        }
+    }
+
+    /// As with a login: what was begun upstream is finished.
+    async fn finish_exchange(&mut self, exchange: Exchange) {
+        self.shared.counters.add(Counter::LoginsFinished);
+        finish::in_session(&mut self.upstream, exchange).await;
+    }
+}

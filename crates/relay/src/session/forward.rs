@@ -1,0 +1,106 @@
+//! Sending a command upstream. Nothing else writes commands there, and this takes a permit.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use wire::Command;
+use wire::packet::{HEADER_LENGTH, Passage, put_packet};
+
+use super::Session;
+use super::inspect::Reading;
+use super::read_command::Request;
+use crate::admission::Permit;
+use crate::error::SessionError;
+
+impl Session {
+    /// Keeps the permit until the reply has ended. Not cancel safe.
+    pub(super) async fn forward(
+        &mut self,
+        command: Command,
+        request: &Request,
+        reading: &Reading,
+        permit: Permit,
+    ) -> Result<(), SessionError> {
+        self.in_flight = Some(permit);
+        self.tracker.begin(command.reply_shape());
+        if let (Command::StmtSendLongData, Some(id)) = (command, reading.statement_id)
+            && let Some(prepared) = self.statements.prepared_mut(id)
+        {
+            prepared.has_long_data = true;
+        }
+        match (&reading.rewritten, request.whole) {
+            (None, true) => {
+                let length = HEADER_LENGTH + request.header.length;
+                let bytes = &self.client.input.unread()[..length];
+                let sent = self.upstream.transport.send(bytes).await;
+                self.client.input.consume(length);
+                self.after_send(sent)
+            }
+            (None, false) => self.stream_command().await,
+            (Some(payload), true) => {
+                let mut packets = Vec::with_capacity(HEADER_LENGTH + payload.len());
+                put_packet(&mut packets, request.header.sequence, payload);
+                let sent = self.upstream.transport.send(&packets).await;
+                self.client.input.consume(HEADER_LENGTH + request.header.length);
+                self.after_send(sent)
+            }
+            (Some(payload), false) => self.stream_rewritten(request, payload).await,
+        }
+    }
+
+    /// A command that is larger than what is looked at: passed on as it arrives.
+    async fn stream_command(&mut self) -> Result<(), SessionError> {
+        let mut passage = Passage::new();
+        loop {
+            let count = passage.advance(self.client.input.unread());
+            let sent = self.upstream.transport.send(&self.client.input.unread()[..count]).await;
+            self.client.input.consume(count);
+            if let Some(under_way) = &mut self.under_way {
+                under_way.sequence = passage.sequence;
+            }
+            if sent.is_err() || passage.is_done() {
+                return self.after_send(sent);
+            }
+            if self.more_from_client().await? == More::UpstreamClosed {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
+    pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
+        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        poll_fn(|context| {
+            match client.poll_fill(context) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
+                Poll::Ready(Ok(_)) => return Poll::Ready(Ok(More::Client)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::ClientIo(error))),
+                Poll::Pending => {}
+            }
+            while upstream.input.has_room() {
+                match upstream.poll_fill(context) {
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Ok(More::UpstreamClosed)),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// An upstream that closed may have said why before: that is read as the reply, and then the end.
+    fn after_send(&mut self, sent: std::io::Result<()>) -> Result<(), SessionError> {
+        match sent {
+            Ok(()) => Ok(()),
+            Err(error) if self.tracker.is_idle() => Err(SessionError::UpstreamIo(error)),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    Client,
+    UpstreamClosed,
+}

@@ -1,0 +1,36 @@
+//! LOAD DATA LOCAL: in the middle of a reply the client sends a file, up to an empty packet.
+
+use wire::packet::Passage;
+
+use super::Session;
+use super::forward::More;
+use crate::error::SessionError;
+
+impl Session {
+    /// The file is the client's own answer to the server's request; the proxy opens nothing.
+    pub(super) async fn copy_local_infile(&mut self) -> Result<(), SessionError> {
+        let mut passage = Passage::new();
+        loop {
+            let count = passage.advance(self.client.input.unread());
+            if count > 0 {
+                let sent = self.upstream.transport.send(&self.client.input.unread()[..count]).await;
+                self.client.input.consume(count);
+                if sent.is_err() {
+                    return Ok(());
+                }
+            }
+            if passage.is_done() {
+                if passage.passed == 0 {
+                    // The reply goes on behind the client's last packet.
+                    if let Some(under_way) = &mut self.under_way {
+                        *under_way = super::UnderWay { sequence: passage.sequence, answered: false };
+                    }
+                    return Ok(());
+                }
+                passage = Passage::new();
+            } else if self.more_from_client().await? == More::UpstreamClosed {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Waiting for the next command, and for whatever else may happen meanwhile.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use wire::Command;
+use wire::packet::{HEADER_LENGTH, Header};
+
+use super::Session;
+use crate::error::SessionError;
+use crate::registry::Signal;
+
+/// A command at the start of the client's buffer: all of it, or as much as is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) header: Header,
+    /// `None`: a byte whose reply could not be followed.
+    pub(super) command: Option<Command>,
+    /// How much of the payload may be looked at.
+    pub(super) inspected: usize,
+    /// Whether that is all of it.
+    pub(super) whole: bool,
+}
+
+impl Session {
+    /// Cancel safe.
+    pub(super) async fn read_command(&mut self) -> Result<Request, SessionError> {
+        self.under_way = None;
+        loop {
+            let unread = self.client.input.unread();
+            if let Some(header) = Header::read(unread) {
+                let wanted = header.length.min(self.shared.settings.inspect);
+                if let Some(payload) = unread.get(HEADER_LENGTH..HEADER_LENGTH + wanted) {
+                    return Ok(Request {
+                        header,
+                        command: payload.first().copied().and_then(Command::from_byte),
+                        inspected: wanted,
+                        whole: wanted == header.length && !header.is_continued(),
+                    });
+                }
+                self.client.input.reserve(HEADER_LENGTH + wanted);
+            }
+            self.wait_for_client().await?;
+        }
+    }
+
+    /// Until the client has sent something. What the upstream says unasked is passed on.
+    async fn wait_for_client(&mut self) -> Result<(), SessionError> {
+        let at_boundary = self.at_boundary() && self.client.input.is_empty();
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
+        let spoken = poll_fn(|context| {
+            handle.register(context.waker());
+            match handle.signal() {
+                Signal::None => {}
+                Signal::Drain if !at_boundary => {}
+                Signal::Drain => return Poll::Ready(Err(SessionError::Drained)),
+                Signal::Cut => return Poll::Ready(Err(SessionError::Cut)),
+            }
+            match client.poll_fill(context) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
+                Poll::Ready(Ok(_)) => return Poll::Ready(Ok(Spoken::Client)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::ClientIo(error))),
+                Poll::Pending => {}
+            }
+            match upstream.poll_fill(context) {
+                Poll::Ready(Ok(0)) => Poll::Ready(Err(SessionError::UpstreamGone)),
+                Poll::Ready(Ok(_)) => Poll::Ready(Ok(Spoken::Upstream)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(SessionError::UpstreamIo(error))),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await?;
+        match spoken {
+            Spoken::Client => Ok(()),
+            Spoken::Upstream => self.pass_on_unasked().await,
+        }
+    }
+
+    /// A server that closes an idle session says why first (4031 after wait_timeout).
+    async fn pass_on_unasked(&mut self) -> Result<(), SessionError> {
+        self.client.transport.send(self.upstream.input.unread()).await.map_err(SessionError::ClientIo)?;
+        self.upstream.input.consume(self.upstream.input.len());
+        Ok(())
+    }
+}
+
+enum Spoken {
+    Client,
+    Upstream,
+}

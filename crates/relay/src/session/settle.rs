@@ -1,0 +1,74 @@
+//! What a command has changed, once its reply has ended.
+
+use wire::{Command, StatusFlags};
+
+use super::Session;
+use super::inspect::Reading;
+
+/// The one error that says the transaction is over. Of no other does an ERR say so.
+const DEADLOCK: u16 = 1213;
+
+impl Session {
+    #[inline]
+    pub(super) fn settle(&mut self, command: Command, reading: Reading) {
+        self.in_flight = None;
+        self.under_way = None;
+        let succeeded = self.tracker.error.is_none();
+        match command {
+            Command::StmtPrepare => match self.tracker.prepared.filter(|_| succeeded) {
+                Some(prepared) => self.statements.insert(prepared, reading.locks),
+                None => self.statements.prepare_failed(),
+            },
+            Command::StmtClose => {
+                if let Some(id) = reading.statement_id {
+                    self.statements.close(id);
+                }
+            }
+            Command::StmtExecute | Command::StmtReset => {
+                if let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared_mut(id)) {
+                    prepared.has_long_data = false;
+                    if command == Command::StmtExecute {
+                        prepared.kept_types = None;
+                    }
+                }
+                self.settle_locks(succeeded, &reading);
+            }
+            Command::ResetConnection if succeeded => self.forget_session_state(),
+            Command::Query => self.settle_locks(succeeded, &reading),
+            _ => {}
+        }
+        if self.tracker.error == Some(DEADLOCK) {
+            self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
+        }
+        if succeeded && !reading.killed.is_empty() {
+            self.settle_kills(&reading);
+        }
+    }
+
+    fn settle_locks(&mut self, succeeded: bool, reading: &Reading) {
+        if reading.locks.is_none() {
+            return;
+        }
+        if succeeded {
+            self.locks.apply(reading.locks);
+        } else {
+            self.locks.apply_failed(reading.locks);
+        }
+    }
+
+    /// COM_RESET_CONNECTION and COM_CHANGE_USER.
+    pub(super) fn forget_session_state(&mut self) {
+        self.statements.clear();
+        self.locks.clear();
+    }
+
+    /// The upstream has agreed to a KILL: a command of that session that is held here ends too.
+    fn settle_kills(&self, reading: &Reading) {
+        for &id in &reading.killed {
+            self.shared.registry.interrupt(id);
+        }
+        if reading.rewritten.is_some() {
+            self.shared.counters.add(crate::counters::Counter::KillsTranslated);
+        }
+    }
+}

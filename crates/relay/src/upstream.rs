@@ -1,0 +1,209 @@
+//! The MySQL server behind the proxy: how it is dialled, and how it last greeted.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use socket2::SockRef;
+use tokio::net::{TcpSocket, UnixStream, lookup_host};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::timeout;
+use wire::{Capabilities, Greeting};
+
+use crate::counters::{Counter, Counters};
+use crate::error::ClientError;
+use crate::leg::{Leg, ReadError};
+use crate::login::finish;
+use crate::proxy_protocol;
+use crate::tls::UpstreamTls;
+use crate::transport::Transport;
+
+/// More than any server's greeting.
+const GREETING_LIMIT: usize = 4096;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpstreamAddress {
+    /// The name is resolved for each dial, so that a failover by DNS is followed.
+    Tcp { host: String, port: u16 },
+    Unix(PathBuf),
+}
+
+impl std::fmt::Display for UpstreamAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            UpstreamAddress::Tcp { host, port } => write!(f, "{host}:{port}"),
+            UpstreamAddress::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct UpstreamSettings {
+    pub address: UpstreamAddress,
+    pub source_address: Option<IpAddr>,
+    pub dial_timeout: Duration,
+    /// Send a PROXY v2 header with the client's address first.
+    pub proxy_protocol: bool,
+    /// Logins in progress at once.
+    pub logins: usize,
+}
+
+#[derive(Debug)]
+pub struct Upstream {
+    pub settings: UpstreamSettings,
+    pub tls: UpstreamTls,
+    /// Places for logins in progress.
+    pub logins: Arc<Semaphore>,
+    last_seen: ArcSwapOption<Greeting>,
+    /// Held while a first greeting is fetched, so that a crowd of clients dials once.
+    learning: Mutex<()>,
+    counters: Arc<Counters>,
+}
+
+/// Why there is no upstream connection.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    #[error("{address}: {error}")]
+    Dial { address: UpstreamAddress, error: io::Error },
+    #[error("{address}: no answer within {limit:?}")]
+    Timeout { address: UpstreamAddress, limit: Duration },
+    /// The server's own ERR in place of a greeting: too many connections, host blocked …
+    #[error("refused by the server")]
+    Refused(Vec<u8>),
+    #[error("no MySQL greeting: {0}")]
+    Greeting(String),
+    #[error("TLS: {0}")]
+    Tls(String),
+}
+
+impl UpstreamError {
+    /// What the client is told, as a payload: the server's own words where it had any.
+    pub fn payload(&self) -> Vec<u8> {
+        match self {
+            UpstreamError::Refused(payload) => payload.clone(),
+            other => ClientError::upstream_unreachable(&other.to_string()).payload(Capabilities::PROTOCOL_41),
+        }
+    }
+
+    fn counter(&self) -> Counter {
+        match self {
+            UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } | UpstreamError::Tls(_) => {
+                Counter::UpstreamUnreachable
+            }
+            UpstreamError::Refused(_) => Counter::UpstreamRefused,
+            UpstreamError::Greeting(_) => Counter::UpstreamMalformed,
+        }
+    }
+}
+
+impl Upstream {
+    pub fn new(settings: UpstreamSettings, tls: UpstreamTls, counters: Arc<Counters>) -> Upstream {
+        let logins = Arc::new(Semaphore::new(settings.logins));
+        Upstream { settings, tls, logins, last_seen: ArcSwapOption::empty(), learning: Mutex::new(()), counters }
+    }
+
+    /// How the upstream greeted last; asks it if it never did.
+    pub async fn greeting(&self) -> Result<Arc<Greeting>, UpstreamError> {
+        if let Some(greeting) = self.last_seen.load_full() {
+            return Ok(greeting);
+        }
+        let _learning = self.learning.lock().await;
+        if let Some(greeting) = self.last_seen.load_full() {
+            return Ok(greeting);
+        }
+        self.learn().await
+    }
+
+    pub fn last_greeting(&self) -> Option<Arc<Greeting>> {
+        self.last_seen.load_full()
+    }
+
+    /// Fetches a greeting and completes the login that it opened, with a wrong answer: a handshake that is broken off
+    /// counts against our address.
+    pub async fn learn(&self) -> Result<Arc<Greeting>, UpstreamError> {
+        let (leg, greeting) = self.connect(None).await?;
+        let greeting = Arc::new(greeting);
+        finish::after_greeting(leg, &greeting).await;
+        Ok(greeting)
+    }
+
+    /// Dials and reads the greeting, which is kept for the next clients. `ends`: the client's address and the one it
+    /// came to, for a PROXY header.
+    pub async fn connect(&self, ends: Option<(SocketAddr, SocketAddr)>) -> Result<(Leg, Greeting), UpstreamError> {
+        let limit = self.settings.dial_timeout;
+        let late = || UpstreamError::Timeout { address: self.settings.address.clone(), limit };
+        let connected = timeout(limit, self.connect_untimed(ends)).await.unwrap_or_else(|_| Err(late()));
+        connected.inspect_err(|error| self.counters.add(error.counter()))
+    }
+
+    async fn connect_untimed(&self, ends: Option<(SocketAddr, SocketAddr)>) -> Result<(Leg, Greeting), UpstreamError> {
+        let dial_error = |error| UpstreamError::Dial { address: self.settings.address.clone(), error };
+        let mut leg = Leg::new(self.dial().await.map_err(dial_error)?);
+        if let (true, Some((client, listener))) = (self.settings.proxy_protocol, ends) {
+            let header = proxy_protocol::encode_v2(client, listener);
+            leg.transport.send(&header).await.map_err(dial_error)?;
+        }
+        let packet = leg.read_packet(GREETING_LIMIT).await.map_err(|error| match error {
+            ReadError::Io(error) => dial_error(error),
+            other => UpstreamError::Greeting(other.to_string()),
+        })?;
+        if packet.first() == Some(&0xFF) {
+            return Err(UpstreamError::Refused(packet));
+        }
+        let greeting = Greeting::decode(&packet).map_err(|error| UpstreamError::Greeting(error.to_string()))?;
+        self.remember(&greeting);
+        Ok((leg, greeting))
+    }
+
+    fn remember(&self, greeting: &Greeting) {
+        let same = |seen: &Greeting| {
+            seen.version == greeting.version
+                && seen.capabilities == greeting.capabilities
+                && seen.charset == greeting.charset
+                && seen.status == greeting.status
+                && seen.auth_plugin == greeting.auth_plugin
+        };
+        if !self.last_seen.load().as_deref().is_some_and(same) {
+            self.last_seen.store(Some(Arc::new(greeting.clone())));
+        }
+    }
+
+    async fn dial(&self) -> io::Result<Transport> {
+        match &self.settings.address {
+            UpstreamAddress::Unix(path) => Ok(Transport::Unix(UnixStream::connect(path).await?)),
+            UpstreamAddress::Tcp { host, port } => {
+                let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+                for address in lookup_host((host.as_str(), *port)).await? {
+                    match self.dial_address(address).await {
+                        Ok(transport) => return Ok(transport),
+                        Err(error) => last = error,
+                    }
+                }
+                Err(last)
+            }
+        }
+    }
+
+    async fn dial_address(&self, address: SocketAddr) -> io::Result<Transport> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if let Some(source) = self.settings.source_address {
+            socket.bind(SocketAddr::new(source, 0))?;
+        }
+        let stream = socket.connect(address).await?;
+        stream.set_nodelay(true)?;
+        set_keepalive(SockRef::from(&stream))?;
+        Ok(Transport::Tcp(stream))
+    }
+}
+
+/// A peer that is gone without a word is noticed within two minutes.
+pub(crate) fn set_keepalive(socket: SockRef<'_>) -> io::Result<()> {
+    let keepalive = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(60))
+        .with_interval(Duration::from_secs(15))
+        .with_retries(4);
+    socket.set_tcp_keepalive(&keepalive)
+}
