@@ -8,7 +8,7 @@
 //! `KILL 5+1`), `KILL USER x`, a statement in a string (`PREPARE s FROM 'KILL 5'`), `KILL ?` with its parameter, and MariaDB's
 //! `KILL QUERY ID n`, whose number names a query and not a connection.
 
-use crate::starts::{SEMICOLON, Stored, may_start_later, skip_from, stored};
+use crate::starts::{SEMICOLON, Stored, may_start, skip_from, stored};
 use crate::{Extent, Kind, Lexer, Mode, Token};
 use std::ops::Range;
 
@@ -29,10 +29,8 @@ pub enum KillScope {
 
 /// The KILLs of a text, in order. A text that has none costs its first word and a search for `;`.
 pub fn find(sql: &[u8], mode: Mode) -> Kills<'_> {
-    let lexer = Lexer::new(sql, mode);
-    let starts_with_kill = lexer.clone().find(|token| token.kind != SEMICOLON).is_some_and(|t| lexer.is(&t, "KILL"));
-    let worth_reading = starts_with_kill || may_start_later(sql, |word| word.eq_ignore_ascii_case(b"KILL"));
-    Kills { lexer: worth_reading.then_some(lexer) }
+    let worth_reading = may_start(sql, |word| word.eq_ignore_ascii_case(b"KILL"));
+    Kills { lexer: worth_reading.then(|| Lexer::new(sql, mode)) }
 }
 
 /// The text with the ids that `lookup` knows replaced; `None` when there is nothing to replace.

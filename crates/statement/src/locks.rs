@@ -8,7 +8,7 @@
 //! which the server also drops with UNLOCK TABLES after LOCK TABLES (checked); too little of a GET_LOCK called once a row,
 //! or in a procedure, a trigger, or a statement prepared by SQL, and of RELEASE_LOCK of a name that is not held.
 
-use crate::starts::{SEMICOLON, Stored, may_start_later, skip_from, stored};
+use crate::starts::{SEMICOLON, Stored, may_start, skip_from, stored};
 use crate::{Kind, Lexer, Mode, Token};
 use memchr::memchr_iter;
 
@@ -35,7 +35,7 @@ impl LockState {
         }
     }
 
-    /// After COM_RESET_CONNECTION and COM_CHANGE_USER, which release everything (checked).
+    /// After COM_RESET_CONNECTION and COM_CHANGE_USER, which release everything (checked, but for a prepared XA transaction).
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -144,10 +144,7 @@ impl LockEffect {
 
 /// What the text does to its session's locks. The usual statement costs its first word and two searches for a byte.
 pub fn effect(sql: &[u8], mode: Mode) -> LockEffect {
-    let lexer = Lexer::new(sql, mode);
-    let first = lexer.clone().find(|token| token.kind != SEMICOLON);
-    let starts = first.is_some_and(|token| token.kind == Kind::Word && is_lock_word(lexer.text(&token)));
-    if starts || may_call(sql) || may_start_later(sql, is_lock_word) { read(lexer) } else { LockEffect::NONE }
+    if may_start(sql, is_lock_word) || may_call(sql) { read(Lexer::new(sql, mode)) } else { LockEffect::NONE }
 }
 
 /// The first words of statements that may take or release locks by themselves.
@@ -160,6 +157,10 @@ fn is_lock_word(word: &[u8]) -> bool {
 fn may_call(sql: &[u8]) -> bool {
     memchr_iter(b'_', sql).any(|underscore| {
         let (before, after) = sql.split_at(underscore);
+        // Most underscores are settled by the letter before them.
+        if !matches!(before.last(), Some(b't' | b'T' | b'e' | b'E')) {
+            return false;
+        }
         let after = after.get(1..).unwrap_or_default();
         let begins = |word: &str| after.get(..word.len()).is_some_and(|a| a.eq_ignore_ascii_case(word.as_bytes()));
         let ends = |word: &str| {
