@@ -1,0 +1,346 @@
+//! MySQL's SQL as tokens, split where the server's own lexer splits it (sql/sql_lex.cc; each rule marked "checked" was
+//! tried on MySQL 9.7). One pass, no allocation; an unterminated literal or comment ends with the input.
+//!
+//! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS, and 0xA0 as a space in latin1.
+
+use memchr::{memchr, memchr2, memmem};
+
+/// What decides how the same bytes are split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mode {
+    /// sql_mode NO_BACKSLASH_ESCAPES, which replies also show as a status flag.
+    pub no_backslash_escapes: bool,
+    /// sql_mode ANSI_QUOTES: `"x"` is an identifier.
+    pub ansi_quotes: bool,
+    pub server: Server,
+    pub extent: Extent,
+}
+
+/// Which versioned comments are code. Give it where it is known: with `Unknown` all of them are, so that nothing can
+/// hide in one, but a quote inside a comment that the server skips would then be taken for a literal's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Server {
+    #[default]
+    Unknown,
+    /// 9.7.4 is 90704.
+    MySql(u32),
+    /// 10.11.6 is 101106.
+    MariaDb(u32),
+}
+
+/// Whether the text is all of the command or only its first bytes. Of a cut text no token that touches the end is
+/// given, since it may go on: `KILL 12` may be `KILL 123`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    #[default]
+    Whole,
+    Cut,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A keyword or an identifier without quotes.
+    Word,
+    /// `` `x` ``, or `"x"` under ANSI_QUOTES; the quotes are part of the token.
+    QuotedWord,
+    /// `'x'`, `"x"`, `N'x'`. Of `_utf8'x'` the introducer is a word of its own.
+    String,
+    /// `1`, `1.5e3`, `0x1F`, `x'1F'`, `0b1`, `b'1'`. A sign is a symbol.
+    Number,
+    /// `@x`, `` @`x` ``, `@@x`; also the host of `user@host`.
+    Variable,
+    /// One byte of anything else, so `<=` is two tokens.
+    Symbol(u8),
+}
+
+/// A token is `sql[start..end]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token {
+    pub kind: Kind,
+    pub start: usize,
+    pub end: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Lexer<'a> {
+    sql: &'a [u8],
+    mode: Mode,
+    position: usize,
+    /// Inside `/*! … */`. The server has one flag and no depth: the first `*/` ends it (checked).
+    in_code_comment: bool,
+    code_comment_edges: usize,
+    /// Where the last identifier ended: `t.1a` is an identifier after a dot, `.1` alone a number.
+    identifier_end: Option<usize>,
+    /// The position just after an identifier and a dot.
+    member_start: Option<usize>,
+}
+
+impl<'a> Lexer<'a> {
+    pub fn new(sql: &'a [u8], mode: Mode) -> Self {
+        // The server knows no BOM (checked: a syntax error); what follows one is looked at all the same.
+        let position = if sql.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+        Self {
+            sql,
+            mode,
+            position,
+            in_code_comment: false,
+            code_comment_edges: 0,
+            identifier_end: None,
+            member_start: None,
+        }
+    }
+
+    pub fn text(&self, token: &Token) -> &'a [u8] {
+        self.sql.get(token.start..token.end).unwrap_or_default()
+    }
+
+    /// Whether the token is this keyword, in any case.
+    pub fn is(&self, token: &Token, keyword: &str) -> bool {
+        token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(keyword.as_bytes())
+    }
+
+    pub fn is_any(&self, token: &Token, keywords: &[&str]) -> bool {
+        keywords.iter().any(|keyword| self.is(token, keyword))
+    }
+
+    /// How many `/*!` and their `*/` were passed: two tokens with the same count have none between them.
+    pub fn code_comment_edges(&self) -> usize {
+        self.code_comment_edges
+    }
+
+    pub fn extent(&self) -> Extent {
+        self.mode.extent
+    }
+
+    fn at(&self, position: usize) -> Option<u8> {
+        self.sql.get(position).copied()
+    }
+
+    fn rest(&self, position: usize) -> &'a [u8] {
+        self.sql.get(position..).unwrap_or_default()
+    }
+
+    /// The first position from here on whose byte is not `wanted`.
+    fn run(&self, from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+        let rest = self.rest(from);
+        from + rest.iter().position(|&byte| !wanted(byte)).unwrap_or(rest.len())
+    }
+
+    /// Moves to the next byte of code; `None` at the end.
+    fn skip_to_code(&mut self) -> Option<u8> {
+        loop {
+            let byte = self.at(self.position)?;
+            let next = self.at(self.position + 1);
+            match (byte, next) {
+                (b'\t'..=b'\r' | b' ', _) => self.position += 1,
+                (b'#', _) => self.skip_line(),
+                // Checked: a control character will do, and so will the end of the text.
+                (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|b| b <= b' ' || b == 0x7F) => {
+                    self.skip_line();
+                }
+                (b'/', Some(b'*')) => self.enter_comment(),
+                (b'*', Some(b'/')) if self.in_code_comment => {
+                    self.in_code_comment = false;
+                    self.code_comment_edges += 1;
+                    self.position += 2;
+                }
+                _ => return Some(byte),
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = self.rest(self.position);
+        self.position += memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+    }
+
+    fn enter_comment(&mut self) {
+        let (body, for_mariadb) = match (self.at(self.position + 2), self.at(self.position + 3)) {
+            (Some(b'!'), _) => (self.position + 3, false),
+            (Some(b'M'), Some(b'!')) if !matches!(self.mode.server, Server::MySql(_)) => (self.position + 4, true),
+            _ => {
+                // Plain comments do not nest (checked).
+                let rest = self.rest(self.position + 2);
+                self.position += 2 + memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
+                return;
+            }
+        };
+        let (digits, version) = self.version(body);
+        if runs(self.mode.server, version, for_mariadb) {
+            self.position = body + digits;
+            self.in_code_comment = true;
+            self.code_comment_edges += 1;
+        } else {
+            self.position = self.skipped_comment_end(body);
+        }
+    }
+
+    /// The version at the start of a code comment, and how many digits it has: five, or six. Fewer are not a version
+    /// but a number (checked). The sixth counts in MySQL only with white space behind it (checked), in MariaDB always.
+    fn version(&self, body: usize) -> (usize, Option<u32>) {
+        let rest = self.rest(body);
+        let found = rest.iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
+        let sixth = match self.mode.server {
+            Server::MariaDb(_) => true,
+            Server::MySql(_) | Server::Unknown => rest.get(6).is_some_and(|byte| matches!(byte, b'\t'..=b'\r' | b' ')),
+        };
+        let digits = match found {
+            6 if sixth => 6,
+            5 | 6 => 5,
+            _ => return (0, None),
+        };
+        let version = rest.iter().take(digits).fold(0, |number, byte| number * 10 + u32::from(byte - b'0'));
+        (digits, Some(version))
+    }
+
+    /// A code comment for a newer server is skipped, with plain comments one deep in it (checked).
+    fn skipped_comment_end(&self, body: usize) -> usize {
+        let mut position = body;
+        while let Some(found) = memchr2(b'*', b'/', self.rest(position)) {
+            position += found;
+            match (self.at(position), self.at(position + 1)) {
+                (Some(b'*'), Some(b'/')) => return position + 2,
+                (Some(b'/'), Some(b'*')) => {
+                    let inner = self.rest(position + 2);
+                    position += 2 + memmem::find(inner, b"*/").map_or(inner.len(), |end| end + 2);
+                }
+                _ => position += 1,
+            }
+        }
+        self.sql.len()
+    }
+
+    fn token_at(&self, first: u8) -> (Kind, usize) {
+        let start = self.position;
+        if self.member_start == Some(start) && is_identifier(first) {
+            return (Kind::Word, self.run(start, is_identifier));
+        }
+        match (first, self.at(start + 1)) {
+            (b'\'', _) => (Kind::String, self.quoted_end(start, first)),
+            (b'"', _) if !self.mode.ansi_quotes => (Kind::String, self.quoted_end(start, first)),
+            (b'"' | b'`', _) => (Kind::QuotedWord, self.quoted_end(start, first)),
+            (b'n' | b'N', Some(b'\'')) => (Kind::String, self.quoted_end(start + 1, b'\'')),
+            (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, |byte| byte.is_ascii_hexdigit()),
+            (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, |byte| matches!(byte, b'0' | b'1')),
+            (b'@', _) => self.variable(start),
+            (b'0'..=b'9', _) => self.number_or_word(start),
+            (b'.', Some(b'0'..=b'9')) if self.identifier_end != Some(start) => {
+                (Kind::Number, self.exponent_end(self.run(start + 1, |byte| byte.is_ascii_digit())))
+            }
+            _ if is_identifier(first) => (Kind::Word, self.run(start, is_identifier)),
+            _ => (Kind::Symbol(first), start + 1),
+        }
+    }
+
+    /// The end of what the quote at `open` begins. A doubled quote stands for itself; a backslash escapes in strings only.
+    fn quoted_end(&self, open: usize, quote: u8) -> usize {
+        let is_string = quote == b'\'' || (quote == b'"' && !self.mode.ansi_quotes);
+        let escape = if is_string && !self.mode.no_backslash_escapes { b'\\' } else { quote };
+        let mut position = open + 1;
+        while let Some(found) = memchr2(quote, escape, self.rest(position)) {
+            position += found;
+            if self.at(position) == Some(quote) && self.at(position + 1) != Some(quote) {
+                return position + 1;
+            }
+            position += 2;
+        }
+        self.sql.len()
+    }
+
+    fn digits_in_quotes(&self, start: usize, digit: impl Fn(u8) -> bool) -> (Kind, usize) {
+        let end = self.run(start + 2, digit);
+        // Anything else in there is a syntax error (checked); as a string it at least ends where a reader sees it end.
+        if self.at(end) == Some(b'\'') {
+            (Kind::Number, end + 1)
+        } else {
+            (Kind::String, self.quoted_end(start + 1, b'\''))
+        }
+    }
+
+    fn variable(&self, start: usize) -> (Kind, usize) {
+        let system = self.at(start + 1) == Some(b'@');
+        let name = start + 1 + usize::from(system);
+        let end = match self.at(name) {
+            Some(quote @ b'`') => self.quoted_end(name, quote),
+            Some(quote @ (b'\'' | b'"')) if !system => self.quoted_end(name, quote),
+            _ if system => self.run(name, is_identifier),
+            _ => self.run(name, |byte| is_identifier(byte) || byte == b'.'),
+        };
+        if end == start + 1 { (Kind::Symbol(b'@'), end) } else { (Kind::Variable, end) }
+    }
+
+    /// Identifiers may begin with digits: `1a`, `0X1F` and `1e` are (checked), `0x1f` and `1e5` are not.
+    fn number_or_word(&self, start: usize) -> (Kind, usize) {
+        let word_end = self.run(start, is_identifier);
+        let word = self.sql.get(start..word_end).unwrap_or_default();
+        match word {
+            [b'0', b'x', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit) => {
+                return (Kind::Number, word_end);
+            }
+            [b'0', b'b', digits @ ..]
+                if !digits.is_empty() && digits.iter().all(|byte| matches!(byte, b'0' | b'1')) =>
+            {
+                return (Kind::Number, word_end);
+            }
+            _ => {}
+        }
+        let digits_end = self.run(start, |byte| byte.is_ascii_digit());
+        let exponent_end = self.exponent_end(digits_end);
+        if exponent_end > digits_end {
+            (Kind::Number, exponent_end)
+        } else if digits_end < word_end {
+            (Kind::Word, word_end)
+        } else if self.at(digits_end) == Some(b'.') {
+            (Kind::Number, self.exponent_end(self.run(digits_end + 1, |byte| byte.is_ascii_digit())))
+        } else {
+            (Kind::Number, digits_end)
+        }
+    }
+
+    fn exponent_end(&self, from: usize) -> usize {
+        let signed = matches!(self.at(from + 1), Some(b'+' | b'-'));
+        let digits = from + 1 + usize::from(signed);
+        let has_exponent = matches!(self.at(from), Some(b'e' | b'E'));
+        match self.at(digits) {
+            Some(b'0'..=b'9') if has_exponent => self.run(digits, |byte| byte.is_ascii_digit()),
+            _ => from,
+        }
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let first = self.skip_to_code()?;
+        let (kind, end) = self.token_at(first);
+        let start = self.position;
+        // `quoted_end` may step past the end by one, over a backslash that is the last byte.
+        let end = end.min(self.sql.len());
+        self.position = end;
+        if end == self.sql.len() && self.mode.extent == Extent::Cut {
+            return None;
+        }
+        self.member_start = (kind == Kind::Symbol(b'.') && self.identifier_end == Some(start)).then_some(end);
+        self.identifier_end = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable).then_some(end);
+        Some(Token { kind, start, end })
+    }
+}
+
+fn is_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+/// Whether a code comment with this version is code. MariaDB skips those meant for MySQL 5.7 and later, which it is not.
+fn runs(server: Server, version: Option<u32>, for_mariadb: bool) -> bool {
+    match (server, version) {
+        (Server::Unknown, _) | (_, None) => true,
+        (Server::MySql(own), Some(version)) => version <= own,
+        (Server::MariaDb(own), Some(version)) => {
+            version <= own && (for_mariadb || !(50_700..=99_999).contains(&version))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
