@@ -169,19 +169,20 @@ fn decode_v2(bytes: &[u8]) -> Result<Option<(Header, usize)>, ProxyProtocolError
     if body > MAX_V2_BODY {
         return Err(ProxyProtocolError::V2TooLong(announced));
     }
+    let too_short = ProxyProtocolError::V2TooShort { announced, needed: addresses.length() };
     if announced < addresses.length() {
-        return Err(ProxyProtocolError::V2TooShort { announced, needed: addresses.length() });
+        return Err(too_short);
     }
     // The TLVs behind the addresses say nothing that we use; they count towards the length only.
     let Some(rest) = rest.get(..body) else {
         return Ok(None);
     };
     let header = match addresses {
-        V2Addresses::V4 => v2_v4(rest),
-        V2Addresses::V6 => v2_v6(rest),
-        V2Addresses::Unix | V2Addresses::Ignored => None,
+        V2Addresses::V4 => v2_v4(rest).ok_or(too_short)?,
+        V2Addresses::V6 => v2_v6(rest).ok_or(too_short)?,
+        V2Addresses::Unix | V2Addresses::Ignored => Header { source: None, destination: None },
     };
-    Ok(Some((header.unwrap_or(Header { source: None, destination: None }), V2_FIXED + body)))
+    Ok(Some((header, V2_FIXED + body)))
 }
 
 fn v2_addresses(command: u8, family: u8) -> Result<V2Addresses, ProxyProtocolError> {
