@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::transport::Transport;
 
 /// The size of pooled storage: one read, and so one write, of a large result. Measured in `docs/decisions/`.
-pub const CHUNK: usize = 32 * 1024;
+pub(crate) const CHUNK: usize = 32 * 1024;
 
 /// Chunks that a thread keeps for its next reads.
 const POOLED: usize = 64;

@@ -4,7 +4,7 @@
 //! up from 1. A KILL with one of ours is translated here.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -29,6 +29,8 @@ pub struct SessionHandle {
     /// 0 until the upstream has said it.
     upstream_id: AtomicU32,
     signal: AtomicU8,
+    /// A KILL for what this session has running or held.
+    interrupted: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -54,6 +56,15 @@ impl SessionHandle {
     #[inline]
     pub fn register(&self, waker: &Waker) {
         self.waker.register(waker);
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
+    /// A KILL ends what is held when it comes, not what is held later.
+    pub fn forget_interrupt(&self) {
+        self.interrupted.store(false, Ordering::Release);
     }
 
     fn raise(&self, signal: Signal) {
@@ -88,6 +99,7 @@ impl Registry {
             id,
             upstream_id: AtomicU32::new(0),
             signal: AtomicU8::new(sessions.signal.unwrap_or(Signal::None) as u8),
+            interrupted: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
         sessions.by_id.insert(id, Arc::clone(&handle));
@@ -105,6 +117,18 @@ impl Registry {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Ends what a session has held, by our id or the upstream's.
+    pub fn interrupt(&self, id: u32) {
+        let sessions = self.lock();
+        let found = sessions.by_id.get(&id).or_else(|| {
+            sessions.by_id.values().find(|handle| handle.upstream_id() == Some(id))
+        });
+        if let Some(handle) = found {
+            handle.interrupted.store(true, Ordering::Release);
+            handle.waker.wake();
+        }
     }
 
     /// Tells every session, also those yet to begin.

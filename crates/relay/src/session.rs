@@ -16,11 +16,13 @@ mod read_command;
 mod refuse;
 mod settle;
 mod statements;
+mod stream_rewritten;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use statement::{LockState, Mode, Server};
+use statement::locks::LockState;
+use statement::{Mode, Server};
 use tokio::io::AsyncWriteExt;
 use tracing::debug;
 use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};

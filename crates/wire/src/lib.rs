@@ -33,7 +33,10 @@ mod auth;
 // and may do so again later.
 mod change_user;
 
-// Commands: SQL as text, with its query attributes,
+// Commands: which they are,
+mod command;
+
+// SQL as text, with its query attributes,
 mod parameters;
 mod query;
 
@@ -45,6 +48,8 @@ mod execute;
 // Replies.
 mod err;
 mod ok;
+
+// and which packets of one are still to come.
 mod reply;
 
 #[cfg(test)]

@@ -23,11 +23,16 @@ const TIME: Duration = Duration::from_secs(10);
 const PACKET_LIMIT: usize = 64 * 1024;
 
 /// Finishes a login whose request was sent. Keeps its place among the logins in progress meanwhile.
-pub(crate) fn in_background(leg: Leg, exchange: Exchange, login_place: OwnedSemaphorePermit) {
+pub(crate) fn in_background(mut leg: Leg, exchange: Exchange, login_place: OwnedSemaphorePermit) {
     tokio::spawn(async move {
-        let _ = timeout(TIME, answer_wrongly(leg, exchange.plugin, exchange.upstream_waits)).await;
+        in_session(&mut leg, exchange).await;
         drop(login_place);
     });
+}
+
+/// Finishes a COM_CHANGE_USER.
+pub(crate) async fn in_session(leg: &mut Leg, exchange: Exchange) {
+    let _ = timeout(TIME, answer_wrongly(leg, exchange.plugin, exchange.upstream_waits)).await;
 }
 
 /// Finishes a connection of which only the greeting was read.
@@ -54,13 +59,13 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
     };
     let finished = async {
         if leg.write_packet(&request.encode()).await.is_ok() {
-            answer_wrongly(leg, Vec::new(), false).await;
+            answer_wrongly(&mut leg, Vec::new(), false).await;
         }
     };
     let _ = timeout(TIME, finished).await;
 }
 
-async fn answer_wrongly(mut leg: Leg, mut plugin: Vec<u8>, mut waits: bool) {
+async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut waits: bool) {
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.secure)).await.is_err() {

@@ -1,6 +1,7 @@
 //! What a command's bytes say, as far as the session itself must know it.
 
-use statement::{LockEffect, kill, locks};
+use statement::locks::LockEffect;
+use statement::{kill, locks};
 use wire::packet::HEADER_LENGTH;
 use wire::{Command, Execute, Query};
 
@@ -77,6 +78,10 @@ impl Session {
         if kills.peek().is_some() {
             reading.killed = kills.map(|target| target.id).collect();
             let registry = &self.shared.registry;
+            // A translated text may be shorter, which a command that is not here whole cannot become.
+            if !whole {
+                return;
+            }
             reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id))
                 .map(|translated| [&payload[..offset], translated.as_slice()].concat());
         }

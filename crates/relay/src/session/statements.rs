@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use statement::LockEffect;
+use statement::locks::LockEffect;
 use wire::PrepareOk;
 
 /// MariaDB's clients may execute the statement prepared last by this id, before they know its own.
