@@ -1,1 +1,37 @@
+//! `proxy.yaml` → a validated [`Plan`].
+//!
+//! The only crate that knows YAML. A file goes through four steps, one file each: the text becomes a `tree`, the tree
+//! is read into the `raw` structs (what the user wrote, key by key), those are `resolve`d into the `plan` (what the
+//! rest of the program uses: plain types, every default filled in), and whatever was wrong on the way is a `problem`
+//! with its place in the file and a remedy. All that is wrong with a file is said at once.
+//!
+//! It never accepts a key that does nothing, never looks a name up, never opens a socket, and never shows a secret.
+//! Read [`Plan`] first.
 #![forbid(unsafe_code)]
+
+mod check;
+mod closest;
+mod keys;
+mod later;
+mod load;
+mod locate;
+mod plan;
+mod problem;
+mod raw;
+mod resolve;
+mod secret;
+mod tree;
+mod value;
+mod warnings;
+
+pub use check::{CheckReport, check};
+pub use keys::keys;
+pub use plan::{
+    Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,
+    LogLevel, Plan, Probe, ProxyProtocol, Upstream, UpstreamAddress, UpstreamTls, Workers,
+};
+pub use problem::{ConfigError, Problem};
+pub use secret::Secret;
+
+#[cfg(test)]
+mod tests;

@@ -1,2 +1,7 @@
 #![forbid(unsafe_code)]
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tollgate::cli::main()
+}

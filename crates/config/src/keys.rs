@@ -1,0 +1,38 @@
+//! All the keys that there are, taken from the raw structs themselves.
+
+use crate::raw::Raw;
+use crate::tree::{KeyPath, Node, Step, Trouble, read};
+
+/// Every key as its path, such as `upstream.tls`, in the order in which the sections are declared.
+///
+/// Made by asking for a key that there is not, and reading off the answer: so it cannot be out of date.
+pub fn keys() -> Vec<String> {
+    let mut all = Vec::new();
+    for &key in keys_of(None) {
+        all.push(key.to_owned());
+        all.extend(keys_of(Some(key)).iter().map(|inner| format!("{key}.{inner}")));
+    }
+    all
+}
+
+/// The section that has a key of this name, if the place where it was written is the only thing wrong with it.
+pub(crate) fn home_of(path: &KeyPath) -> Option<String> {
+    let Some(Step::Key(name)) = path.0.last() else { return None };
+    let here = path.to_string();
+    let all = keys();
+    let mut homes = all.iter().filter_map(|key| key.rsplit_once('.')).filter(|(_, last)| last == name);
+    let (section, last) = homes.next()?;
+    // With several, none is surely meant.
+    (homes.next().is_none() && format!("{section}.{last}") != here).then(|| section.to_owned())
+}
+
+fn keys_of(section: Option<&str>) -> &'static [&'static str] {
+    let stranger = Node::Map(vec![("no such key".to_owned(), Node::Null)]);
+    let tree = match section {
+        None => stranger,
+        Some(section) => Node::Map(vec![(section.to_owned(), stranger)]),
+    };
+    let mut troubles: Vec<Trouble> = Vec::new();
+    read::<Raw>(&tree, &mut troubles);
+    troubles.first().and_then(|trouble| trouble.known_keys).unwrap_or(&[])
+}

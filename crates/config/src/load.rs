@@ -1,0 +1,89 @@
+//! The steps from a file to a plan.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::keys::home_of;
+use crate::later;
+use crate::plan::Plan;
+use crate::problem::{ConfigError, Problem};
+use crate::raw::Raw;
+use crate::resolve::{Environment, resolve};
+use crate::tree::{KeyPath, Node, Trouble, read};
+use crate::warnings::{Exposure, warnings};
+
+/// No configuration is larger; a file named by mistake may be.
+const MAX_FILE: u64 = 1024 * 1024;
+
+impl Plan {
+    /// Reads and validates a file. Relative paths in it start at its folder.
+    pub fn from_file(path: &Path) -> Result<Plan, ConfigError> {
+        Plan::from_file_with_warnings(path).map(|(plan, _)| plan)
+    }
+
+    /// Also says what is allowed but worth a word, for `check` and for the log at start.
+    pub fn from_file_with_warnings(path: &Path) -> Result<(Plan, Vec<Problem>), ConfigError> {
+        let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), error };
+        let (text, exposure) = read_file(path).map_err(unreadable)?;
+        load(&text, path, exposure, &|name| std::env::var_os(name))
+    }
+
+    /// Validates a text as if it stood in the file `origin`, which need not exist.
+    pub fn from_text(text: &str, origin: &Path) -> Result<Plan, ConfigError> {
+        load(text, origin, Exposure::Unknown, &|name| std::env::var_os(name)).map(|(plan, _)| plan)
+    }
+}
+
+/// The whole way. What it takes from the surroundings is an argument, so that tests can give it.
+pub(crate) fn load(
+    text: &str,
+    origin: &Path,
+    exposure: Exposure,
+    environment: Environment<'_>,
+) -> Result<(Plan, Vec<Problem>), ConfigError> {
+    let mut tree =
+        Node::parse(text).map_err(|error| ConfigError::Invalid(vec![Problem::of_yaml(&error, origin, text)]))?;
+    let mut troubles = Vec::new();
+    tree.take_out_repeated(&KeyPath::default(), &mut troubles);
+    let raw: Option<Raw> = read(&tree, &mut troubles);
+    for trouble in troubles.iter_mut().filter(|trouble| trouble.known_keys.is_some()) {
+        explain_unknown_key(trouble);
+    }
+    let folder = origin.parent().unwrap_or(Path::new(""));
+    let plan = raw.and_then(|raw| resolve(raw, folder, environment, &mut troubles));
+    match plan {
+        Some(plan) if troubles.is_empty() => {
+            let warnings = in_order(&warnings(&plan, exposure), origin, text);
+            Ok((plan, warnings))
+        }
+        _ => Err(ConfigError::Invalid(in_order(&troubles, origin, text))),
+    }
+}
+
+fn in_order(troubles: &[Trouble], origin: &Path, text: &str) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = troubles.iter().map(|trouble| Problem::of(trouble, origin, text)).collect();
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    problems
+}
+
+/// A key that comes later, or that stands in the wrong section, gets a better word than "no such key".
+fn explain_unknown_key(trouble: &mut Trouble) {
+    let path = trouble.path();
+    if let Some((what, remedy)) = later::word_on(&path.to_string()) {
+        (trouble.what, trouble.remedy) = (what, remedy);
+    } else if let Some(section) = home_of(&path).filter(|_| !trouble.remedy.starts_with("did you mean")) {
+        trouble.remedy = format!("it belongs under `{section}`");
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<(String, Exposure)> {
+    let file = File::open(path)?;
+    let exposure = Exposure::of(&file.metadata()?);
+    let mut text = String::new();
+    file.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+    }
+    Ok((text, exposure))
+}

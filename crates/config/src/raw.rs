@@ -1,0 +1,138 @@
+//! What the user wrote, key by key: each value is checked by itself, none is filled in, none compared with another.
+//!
+//! A new key starts here. `docs/configuration.md` must name it: a test compares the two.
+
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+
+use crate::plan::{LogFormat, LogLevel, ProxyProtocol, UpstreamTls};
+use crate::tree::Complaint;
+use crate::value::{
+    Count, DialAt, FilePath, HostName, HttpAt, NoEntries, NoItems, RawListen, SecretRef, Size, SourceAddress, Span,
+    UserName, WorkerCount,
+};
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "keys and values, such as `listen: 127.0.0.1:6033`")]
+pub(crate) struct Raw {
+    pub(crate) listen: Option<RawListen>,
+    pub(crate) upstream: RawUpstream,
+    pub(crate) tls: RawTls,
+    pub(crate) limits: RawLimits,
+    pub(crate) probe: RawProbe,
+    pub(crate) drain: RawDrain,
+    pub(crate) workers: Option<WorkerCount>,
+    pub(crate) admin: RawAdmin,
+    pub(crate) log: RawLog,
+    #[serde(rename = "gates")]
+    _gates: Option<NoEntries>,
+    #[serde(rename = "rules")]
+    _rules: Option<NoItems>,
+    #[serde(rename = "budgets")]
+    _budgets: Option<NoEntries>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `address: 127.0.0.1:3306`")]
+pub(crate) struct RawUpstream {
+    pub(crate) address: Option<DialAt>,
+    pub(crate) tls: Option<UpstreamTls>,
+    pub(crate) ca: Option<FilePath>,
+    pub(crate) certificate: Option<FilePath>,
+    pub(crate) key: Option<FilePath>,
+    pub(crate) server_name: Option<HostName>,
+    pub(crate) proxy_protocol: Option<ProxyProtocol>,
+    pub(crate) source_address: Option<SourceAddress>,
+    pub(crate) dial_timeout: Option<Span<1, 600_000>>,
+    pub(crate) replicas: Replicas,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `certificate: server.pem`")]
+pub(crate) struct RawTls {
+    pub(crate) certificate: Option<FilePath>,
+    pub(crate) key: Option<FilePath>,
+    pub(crate) client_ca: Option<FilePath>,
+}
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+pub(crate) const MOST_CONNECTIONS: usize = 1_000_000;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `connections: 5000`")]
+pub(crate) struct RawLimits {
+    pub(crate) connections: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) per_user: Option<Count<0, MOST_CONNECTIONS>>,
+    pub(crate) per_address: Option<Count<0, MOST_CONNECTIONS>>,
+    pub(crate) unauthenticated: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) login_time: Option<Span<100, 3_600_000>>,
+    pub(crate) login_size: Option<Size<{ 4 * KIB }, MIB>>,
+    pub(crate) upstream_logins: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) inspect: Option<Size<KIB, { 16 * MIB }>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it: `user` and `password`")]
+pub(crate) struct RawProbe {
+    pub(crate) user: Option<UserName>,
+    pub(crate) password: Option<SecretRef>,
+}
+
+const A_DAY: u64 = 24 * 3_600_000;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `deadline: 60s`")]
+pub(crate) struct RawDrain {
+    pub(crate) wait: Option<Span<0, A_DAY>>,
+    pub(crate) deadline: Option<Span<0, A_DAY>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `http: 127.0.0.1:6034`")]
+pub(crate) struct RawAdmin {
+    pub(crate) http: Option<HttpAt>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `level: info`")]
+pub(crate) struct RawLog {
+    pub(crate) format: Option<LogFormat>,
+    pub(crate) level: Option<LogLevel>,
+}
+
+/// A list of addresses; one day also `discover`.
+#[derive(Default)]
+pub(crate) struct Replicas(pub(crate) Vec<DialAt>);
+
+impl<'de> Deserialize<'de> for Replicas {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReplicasVisitor)
+    }
+}
+
+struct ReplicasVisitor;
+
+impl<'de> Visitor<'de> for ReplicasVisitor {
+    type Value = Replicas;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of addresses, such as `[127.0.0.1:3307]`")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Replicas, E> {
+        let remedy = format!("write {}", &self as &dyn de::Expected);
+        Err(E::custom(match text {
+            "discover" => Complaint::new("not yet in this version: replicas are not discovered yet", remedy),
+            _ => Complaint::new("a text does not belong here", remedy),
+        }))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Replicas, A::Error> {
+        let mut replicas = Vec::new();
+        while let Some(replica) = list.next_element()? {
+            replicas.push(replica);
+        }
+        Ok(Replicas(replicas))
+    }
+}

@@ -1,0 +1,131 @@
+//! Raw → plan: defaults are filled in, paths joined to the file's folder, secrets fetched, and keys compared with each other.
+
+mod files;
+mod listen;
+mod upstream;
+
+use std::path::Path;
+
+use crate::plan::{Admin, Drain, Limits, Log, Plan, Probe, UpstreamAddress};
+use crate::raw::{Raw, RawDrain, RawLimits, RawProbe};
+use crate::tree::{At, KeyPath, Step, Trouble};
+use crate::value::shown;
+
+/// The value of an environment variable, if it is set.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<std::ffi::OsString>;
+
+/// Turns what was written into a plan. `troubles` holds what was found before; the plan is whole only if nothing was
+/// found then or now.
+pub(crate) fn resolve(
+    raw: Raw,
+    folder: &Path,
+    environment: Environment<'_>,
+    troubles: &mut Vec<Trouble>,
+) -> Option<Plan> {
+    let mut resolver = Resolver { folder, environment, troubles: Vec::new() };
+    let plan = resolver.plan(raw);
+    // A section that was read only in part would be blamed for what was taken out of it.
+    let blamed: Vec<Option<Step>> = troubles.iter().map(|trouble| trouble.path().section().cloned()).collect();
+    let misspelt_section = troubles.iter().any(|trouble| trouble.known_keys.is_some() && trouble.path().0.len() == 1);
+    troubles.extend(resolver.troubles.into_iter().filter(|trouble| {
+        let path = trouble.path();
+        let follows = misspelt_section && path == KeyPath::of("upstream.address");
+        !follows && !blamed.contains(&path.section().cloned())
+    }));
+    plan.filter(|_| troubles.is_empty())
+}
+
+struct Resolver<'a> {
+    folder: &'a Path,
+    environment: Environment<'a>,
+    troubles: Vec<Trouble>,
+}
+
+impl Resolver<'_> {
+    fn plan(&mut self, raw: Raw) -> Option<Plan> {
+        let listen = self.listen(raw.listen);
+        let upstream = self.upstream(raw.upstream);
+        let tls = self.client_tls(raw.tls);
+        let limits = limits(&raw.limits);
+        let probe = self.probe(raw.probe);
+        let drain = self.drain(&raw.drain);
+        let admin_place = if raw.admin.http.is_some() { "admin.http" } else { "listen" };
+        let admin = raw.admin.http.map_or_else(Admin::default, |http| Admin { http: http.0 });
+        let log = Log { format: raw.log.format.unwrap_or_default(), level: raw.log.level.unwrap_or_default() };
+        let workers = raw.workers.map(|workers| workers.0).unwrap_or_default();
+
+        self.refuse_shared_address(&listen, &admin, admin_place);
+        if let Some(upstream) = &upstream {
+            self.refuse_loop(&listen, &upstream.address);
+        }
+        Some(Plan { listen, upstream: upstream?, tls, limits, probe, drain, workers, admin, log })
+    }
+
+    fn probe(&mut self, raw: RawProbe) -> Option<Probe> {
+        match (raw.user, raw.password) {
+            (None, None) => None,
+            (Some(user), Some(password)) => {
+                let password = self.secret("probe.password", password)?;
+                Some(Probe { user: user.0, password })
+            }
+            (Some(_), None) => {
+                let remedy = "add `password: \"env:TOLLGATE_PROBE_PASSWORD\"`, or `file:…`, or the password in quotes";
+                self.refuse("probe.password", At::Key, "the probe's password is missing", remedy);
+                None
+            }
+            (None, Some(_)) => {
+                self.refuse("probe.user", At::Key, "the probe's user is missing", "add `user: tollgate`");
+                None
+            }
+        }
+    }
+
+    fn drain(&mut self, raw: &RawDrain) -> Drain {
+        let usual = Drain::default();
+        let deadline = raw.deadline.map_or(usual.deadline, |span| span.0);
+        // Who only shortens the deadline wants the wait to fit in it.
+        let wait = raw.wait.map_or(usual.wait.min(deadline), |span| span.0);
+        if wait > deadline {
+            let what = "the wait is longer than the deadline, which counts from the same signal";
+            let most = u64::try_from(deadline.as_millis()).map(shown).unwrap_or_default();
+            let remedy = format!("write a wait of at most `{most}`, or a longer `drain.deadline`");
+            self.refuse("drain.wait", At::Value, what, remedy);
+        }
+        Drain { wait, deadline }
+    }
+
+    fn refuse(&mut self, keys: &str, at: At, what: impl Into<String>, remedy: impl Into<String>) {
+        self.refuse_at(KeyPath::of(keys), at, what, remedy);
+    }
+
+    fn refuse_at(&mut self, path: KeyPath, at: At, what: impl Into<String>, remedy: impl Into<String>) {
+        // The first word on a key is the one that matters; the rest follows from it.
+        if !self.troubles.iter().any(|trouble| trouble.path() == path) {
+            self.troubles.push(Trouble::new(path, at, what, remedy));
+        }
+    }
+}
+
+fn limits(raw: &RawLimits) -> Limits {
+    let usual = Limits::default();
+    let connections = raw.connections.map_or(usual.connections, |count| count.0);
+    Limits {
+        connections,
+        per_user: raw.per_user.map(|count| count.0).filter(|count| *count > 0),
+        per_address: raw.per_address.map(|count| count.0).filter(|count| *count > 0),
+        // A small `connections` brings these two down with it.
+        unauthenticated: raw.unauthenticated.map_or(usual.unauthenticated.min(connections), |count| count.0),
+        upstream_logins: raw.upstream_logins.map_or(usual.upstream_logins.min(connections), |count| count.0),
+        login_time: raw.login_time.map_or(usual.login_time, |span| span.0),
+        login_size: raw.login_size.map_or(usual.login_size, |size| size.0),
+        inspect: raw.inspect.map_or(usual.inspect, |size| size.0),
+    }
+}
+
+/// The address as a number, where it is one.
+fn number(address: &UpstreamAddress) -> Option<std::net::IpAddr> {
+    match address {
+        UpstreamAddress::Tcp { host, .. } => host.parse().ok(),
+        UpstreamAddress::Socket(_) => None,
+    }
+}

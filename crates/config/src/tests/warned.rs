@@ -1,0 +1,53 @@
+//! Files that are in order, and what is said about them all the same.
+
+use super::load_text;
+
+/// A file that nothing is said about, but for the lines given.
+#[track_caller]
+fn check(lines: &str, expected: &[(&str, &str)]) {
+    let mut text = lines.to_owned();
+    for (key, line) in [
+        ("upstream:", "upstream: { address: 127.0.0.1 }\n"),
+        ("probe:", "probe: { user: a, password: 'env:PASSWORD' }\n"),
+    ] {
+        if !lines.contains(key) {
+            text.push_str(line);
+        }
+    }
+    let (_, warnings) = load_text(&text).unwrap();
+    let found: Vec<(&str, &str)> =
+        warnings.iter().map(|warning| (warning.key.as_str(), warning.what.as_str())).collect();
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((key, what), (expected_key, words)) in found.iter().zip(expected) {
+        assert_eq!(key, expected_key);
+        assert!(what.contains(words), "{what}");
+    }
+    assert!(warnings.iter().all(|warning| !warning.remedy.is_empty() && warning.line > 0));
+}
+
+#[test]
+fn warnings() {
+    check("", &[]);
+    check("probe:\n", &[("probe", "without a probe user")]);
+    check("upstream: { address: /run/mysqld.sock }\n", &[]);
+    check("upstream: { address: localhost }\n", &[]);
+    check("upstream: { address: 10.0.0.5 }\n", &[("upstream.tls", "plain text")]);
+    check("upstream: { address: db, tls: disabled }\n", &[("upstream.tls", "not encrypted")]);
+    check("upstream: { address: db, tls: required }\n", &[("upstream.tls", "nobody verifies")]);
+    check("upstream: { address: db, tls: verify_ca, ca: Cargo.toml }\n", &[]);
+    check("upstream: { address: 127.0.0.1, replicas: [r] }\n", &[("upstream.replicas", "not measured yet")]);
+    check("listen: 0.0.0.0:6033\n", &[]);
+    check("listen: { address: 0.0.0.0:6033, tls: disabled }\n", &[("listen", "without TLS")]);
+    check("listen: { address: 127.0.0.1:6033, tls: disabled }\n", &[]);
+    check("listen: { address: 0.0.0.0:6033, proxy_protocol_from: [0.0.0.0/0] }\n", &[("listen", "everyone")]);
+    check(
+        "listen: { address: 127.0.0.1:1, tls: disabled }\ntls: { client_ca: Cargo.toml }\n",
+        &[("tls", "no listener")],
+    );
+    check("limits: { connections: 10, per_user: 11 }\n", &[("limits.per_user", "never reached")]);
+    check("limits: { connections: 10, unauthenticated: 11 }\n", &[("limits.unauthenticated", "never reached")]);
+    check("listen: ./a.sock\nlimits: { per_address: 1 }\n", &[("limits.per_address", "sockets")]);
+    check("admin: { http: 0.0.0.0:6034 }\n", &[("admin.http", "other machines")]);
+    check("admin: { http: off }\n", &[]);
+    check("probe: { user: a, password: plain }\n", &[("probe.password", "every user of this machine")]);
+}
