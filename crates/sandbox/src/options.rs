@@ -54,7 +54,6 @@ pub(crate) fn common_arguments(options: &Options, folder: &Path, port: u16) -> V
     let fixed = [
         "--log-bin=binlog",
         "--relay-log=relay",
-        "--binlog-format=ROW",
         "--sync-binlog=0",
         "--innodb-flush-log-at-trx-commit=2",
         "--innodb-doublewrite=OFF",
@@ -82,7 +81,9 @@ pub(crate) fn common_arguments(options: &Options, folder: &Path, port: u16) -> V
             .map(String::from),
         ),
         Flavor::Mariadb => {
-            arguments.extend(["--innodb-log-file-size=64M", "--gtid-strict-mode=ON"].map(String::from));
+            arguments.extend(
+                ["--binlog-format=ROW", "--innodb-log-file-size=64M", "--gtid-strict-mode=ON"].map(String::from),
+            );
             for (option, file) in [("ssl-ca", "ca.pem"), ("ssl-cert", "server-cert.pem"), ("ssl-key", "server-key.pem")]
             {
                 arguments.push(format!("--{option}={}", data.join(file).display()));

@@ -109,10 +109,10 @@ fn the_packages_client_programs_run() -> Result<()> {
     ] {
         for name in names {
             let version = run(client_program(flavor, name)?.arg("--version")).context(*name)?;
-            assert_eq!(version.contains("MariaDB"), flavor == Flavor::Mariadb, "{name}: {version}");
+            let is_mariadb = version.to_lowercase().contains("mariadb");
+            assert_eq!(is_mariadb, flavor == Flavor::Mariadb, "{name}: {version}");
         }
     }
-    assert!(client_program(Flavor::Mysql, "no-such-program").is_err() || cfg!(not(target_os = "linux")));
     Ok(())
 }
 
