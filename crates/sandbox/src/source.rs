@@ -100,7 +100,7 @@ impl Programs {
     pub(crate) fn client(&self, name: &str) -> Result<Command> {
         match &self.kind {
             Kind::Native(native) => native.client(self.flavor, name),
-            Kind::Docker(docker) => Ok(docker.client(name)),
+            Kind::Docker(docker) => Ok(docker.client(&path::own_name(self.flavor, name))),
         }
     }
 

@@ -59,9 +59,8 @@ fn initialise_mysql(programs: &Programs, part: &Path, data: &Path, progress: &mu
 
 /// What `mariadb-install-db` does, without its search for programs that are not where it expects them.
 fn initialise_mariadb(programs: &Programs, part: &Path, data: &Path, progress: &mut Progress) -> Result<()> {
-    fs::create_dir_all(data.join("mysql"))?;
-    fs::create_dir_all(data.join("test"))?;
     if let Some(share) = programs.share() {
+        fs::create_dir_all(data.join("mysql"))?;
         bootstrap(programs, part, data, &system_tables(share)?, progress)?;
     } else {
         let mut installer = programs.installer(part)?;

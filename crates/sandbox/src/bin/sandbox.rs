@@ -1,6 +1,7 @@
 //! `cargo run -p sandbox -- up`: servers to try things on by hand.
 
 use std::io::Write;
+use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +32,17 @@ enum Action {
     },
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sandbox: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let Action::Up { mariadb, only_mariadb, seconds } = Arguments::parse().action;
     let cluster = if only_mariadb { None } else { Some(Cluster::start()?) };
     let mariadb = if mariadb || only_mariadb { Some(Server::start(Options::mariadb())?) } else { None };

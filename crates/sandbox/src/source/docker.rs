@@ -135,7 +135,7 @@ impl Docker {
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     let engine = process::output(Command::new("docker").args(["version", "--format", "{{.Server.Version}}"]));
     if let Err(error) = engine {
-        bail!("no Docker engine answers; start one, see `docker info` ({error:#})");
+        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error:#})");
     }
     if let Ok(host) = env::var("DOCKER_HOST") {
         ensure!(
@@ -181,7 +181,7 @@ fn image(flavor: Flavor) -> Result<String> {
             }
         }
     }
-    bail!("no image, set {variable} to one that `docker images` lists; {}", reasons.join("; "));
+    bail!("no image: pull one, or set {variable} to one that `docker images` lists; {}", reasons.join("; "));
 }
 
 /// `TOLLGATE_DOCKER_NETWORK`, else the default one; the machine's own where the engine has no default one.
@@ -196,11 +196,11 @@ fn network() -> Network {
     }
 }
 
-/// A folder's container: the folder's name is unique already.
+/// A folder's container: the folder's name is unique already, but may hold what a container's name may not.
 fn container(folder: &Path) -> String {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // A leading dot is not allowed in a container's name.
-    format!("tollgate-{}", name.trim_start_matches("tollgate-").trim_start_matches('.'))
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '-' };
+    format!("tollgate-{}", name.trim_start_matches("tollgate-").chars().map(allowed).collect::<String>())
 }
 
 fn same_path(folder: &Path) -> String {
@@ -234,6 +234,12 @@ mod tests {
         let command = words(&docker.run("mysqld", Path::new("/tmp/tollgate-abc"), Some(4242)));
         assert!(command.ends_with("--network host mysql:9.7"), "{command}");
         assert_eq!(docker.bind_address(), "127.0.0.1");
+    }
+
+    #[test]
+    fn names_are_such_as_docker_allows() {
+        let name = container(Path::new("/c/data-mariadb-10.11.18-MariaDB-0+deb12u1~1.part-Ab"));
+        assert_eq!(name, "tollgate-data-mariadb-10.11.18-MariaDB-0-deb12u1-1.part-Ab");
     }
 
     #[test]

@@ -23,10 +23,7 @@ use recipe::{Recipe, System};
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     for program in ["apt-get", "dpkg", "dpkg-deb"] {
         if process::output(Command::new(program).arg("--version")).is_err() {
-            bail!(
-                "`{program}` is missing, this is not Debian or Ubuntu; use Docker or a `{}` instead",
-                flavor.server_program()
-            );
+            bail!("`{program}` is missing: this is not Debian or Ubuntu, whose packages could be unpacked");
         }
     }
     let system = System::this()?;
@@ -45,7 +42,8 @@ fn fetch(flavor: Flavor, system: &System, recipe: &Recipe, root: &Path) -> Resul
     let apt = Apt::new(work.path(), system, recipe)?;
 
     let mut progress = Progress::start(format!("{flavor}: reading the package list of {}", recipe.suites.join(", ")));
-    apt.update(&mut progress)?;
+    apt.update(&mut progress)
+        .context("the archive cannot be read; try `apt-get update` to see whether it can be reached")?;
     let packages = apt.resolve(recipe)?;
     let size = packages.iter().map(|package| package.size).sum();
     progress.done(&format!("{} packages, {}, are needed", packages.len(), megabytes(size)));

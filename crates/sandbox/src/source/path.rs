@@ -71,9 +71,7 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
             .iter()
             .map(|folder| folder.join(flavor.server_program()))
             .find(|program| program.is_file())
-            .with_context(|| {
-                format!("no `{}` on the PATH; install it, or set {variable} to it", flavor.server_program())
-            })?,
+            .with_context(|| missing(flavor, &variable))?,
     };
     let server = server.canonicalize().with_context(|| format!("{variable}: {}", server.display()))?;
     let version = version_of(flavor, &mut Command::new(&server)).with_context(|| server.display().to_string())?;
@@ -96,8 +94,23 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     Ok(Programs { flavor, version, origin, kind: Kind::Native(native) })
 }
 
+fn missing(flavor: Flavor, variable: &str) -> String {
+    let (program, package) = match flavor {
+        Flavor::Mysql => ("mysqld", "mysql-server"),
+        Flavor::Mariadb => ("mariadbd", "mariadb-server"),
+    };
+    format!(
+        "no `{program}` on the PATH; install it (`apt-get install {package}`, `dnf install {package}`) or set {variable} to it"
+    )
+}
+
 pub(super) fn has_system_tables(share: &Path) -> bool {
     ["mysql", "mariadb"].iter().any(|prefix| share.join(format!("{prefix}_system_tables.sql")).is_file())
+}
+
+/// The name under which the flavor's newer packages have the client.
+pub(super) fn own_name(flavor: Flavor, name: &str) -> String {
+    spellings(flavor, name).swap_remove(0)
 }
 
 /// The names under which a MariaDB package may have a client that was asked for by either name.
