@@ -6,6 +6,7 @@
 //! | `TOLLGATE_MYSQLD`, `TOLLGATE_MARIADBD` | the server's program, in place of the one on the PATH |
 //! | `TOLLGATE_MYSQL_IMAGE`, `TOLLGATE_MARIADB_IMAGE` | the Docker image |
 //! | `TOLLGATE_DOCKER_NETWORK` | the containers' network; `host` for none of their own |
+//! | `TOLLGATE_SANDBOX_UNSIGNED` | `1`: packages also from an archive whose signature this machine has no key for |
 //! | `TOLLGATE_SANDBOX_CACHE` | where unpacked packages and initialised data folders are kept |
 
 use std::env;
