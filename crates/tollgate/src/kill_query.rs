@@ -1,0 +1,85 @@
+//! KILL QUERY for statements whose client has left, by the proxy's own user.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, OptsBuilder, SslOpts};
+use relay::shared::KillQuery;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tracing::warn;
+
+/// Kills at once; a crowd of leaving clients must not become a crowd of connections.
+const AT_ONCE: usize = 4;
+const TIME: Duration = Duration::from_secs(5);
+
+pub(crate) struct ProbeUser {
+    opts: OptsBuilder,
+    places: Semaphore,
+}
+
+impl ProbeUser {
+    pub(crate) fn new(upstream: &config::Upstream, probe: &config::Probe) -> ProbeUser {
+        let opts = OptsBuilder::default()
+            .user(Some(&probe.user))
+            .pass(Some(probe.password.expose()))
+            // Given, so that nothing is asked at the start.
+            .max_allowed_packet(Some(1 << 20))
+            .wait_timeout(Some(60))
+            .prefer_socket(Some(false));
+        let opts = match &upstream.address {
+            config::UpstreamAddress::Tcp { host, port } => opts.ip_or_hostname(host).tcp_port(*port),
+            config::UpstreamAddress::Socket(path) => opts.socket(Some(path.display().to_string())),
+        };
+        ProbeUser { opts: opts.ssl_opts(tls(upstream)), places: Semaphore::new(AT_ONCE) }
+    }
+
+    async fn kill(&self, id: u32) -> mysql_async::Result<()> {
+        let mut connection = Conn::new(self.opts.clone()).await?;
+        let killed = connection.query_drop(format!("KILL QUERY {id}")).await;
+        let _ = connection.disconnect().await;
+        killed
+    }
+}
+
+fn tls(upstream: &config::Upstream) -> Option<SslOpts> {
+    let verified = match upstream.tls {
+        config::UpstreamTls::Disabled | config::UpstreamTls::Preferred => return None,
+        config::UpstreamTls::Required => {
+            return Some(
+                SslOpts::default().with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
+            );
+        }
+        config::UpstreamTls::VerifyCa => SslOpts::default().with_danger_skip_domain_validation(true),
+        config::UpstreamTls::VerifyIdentity => SslOpts::default(),
+    };
+    let ca: Vec<PathBuf> = upstream.ca.iter().cloned().collect();
+    Some(verified.with_root_certs(ca.into_iter().map(Into::into).collect()))
+}
+
+impl KillQuery for ProbeUser {
+    fn kill_query(&self, upstream_id: u32) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async move {
+            let killed = timeout(TIME, async {
+                let _place = self.places.acquire().await;
+                self.kill(upstream_id).await
+            });
+            match killed.await {
+                Ok(Ok(())) => true,
+                // 1094: it has ended by itself.
+                Ok(Err(mysql_async::Error::Server(error))) if error.code == 1094 => false,
+                Ok(Err(error)) => {
+                    warn!(%error, "a statement whose client left could not be killed");
+                    false
+                }
+                Err(_) => {
+                    warn!("a statement whose client left could not be killed in time");
+                    false
+                }
+            }
+        })
+    }
+}

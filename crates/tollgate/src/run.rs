@@ -1,0 +1,57 @@
+//! `tollgate run`: start, wait for a signal, drain.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use config::Plan;
+use relay::admission::PassAll;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+
+use crate::proxy::Proxy;
+use crate::{log, metrics, system_limits};
+
+pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
+    let (plan, warnings) = match Plan::from_file_with_warnings(path) {
+        Ok(read) => read,
+        Err(error) => {
+            eprintln!("{error}");
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    log::start(&plan.log);
+    for warning in warnings {
+        warn!(key = warning.key, "{}; {}", warning.what, warning.remedy);
+    }
+    system_limits::check(&plan);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(&plan))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(plan: &Plan) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let proxy = Proxy::start(plan, Arc::new(PassAll))?;
+    let _admin = metrics::serve(plan, proxy.shared()).await?;
+    info!(upstream = %plan.upstream.address, "ready for clients");
+    tokio::select! {
+        _ = terminate.recv() => info!("SIGTERM: draining"),
+        _ = interrupt.recv() => info!("SIGINT: draining"),
+    }
+    let shared = Arc::clone(proxy.shared());
+    shared.set_draining();
+    let mut plan_drain = plan.drain.clone();
+    if plan_drain.wait > plan_drain.deadline {
+        plan_drain.wait = plan_drain.deadline;
+    }
+    tokio::select! {
+        () = proxy.drain() => {}
+        // Asked twice: whoever asks does not want to wait.
+        _ = interrupt.recv() => warn!("SIGINT again: ending at once"),
+    }
+    metrics::log_counters(&shared);
+    Ok(())
+}
