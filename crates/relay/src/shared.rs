@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use wire::{Capabilities, without_redirect};
@@ -41,6 +42,8 @@ pub struct Shared {
     pub counters: Arc<Counters>,
     pub admission: Arc<dyn Admission>,
     pub killer: Option<Arc<dyn KillQuery>>,
+    /// Told to load balancers while clients are still let in.
+    pub draining: AtomicBool,
 }
 
 impl std::fmt::Debug for Shared {
@@ -50,6 +53,14 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    pub fn set_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn key(&self) -> &ProxyKey {
         &self.key
     }

@@ -58,6 +58,8 @@ pub struct Upstream {
     /// Places for logins in progress.
     pub logins: Arc<Semaphore>,
     last_seen: ArcSwapOption<Greeting>,
+    /// Why the last dial failed; nothing when it did not.
+    last_failure: ArcSwapOption<String>,
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
     learning: Mutex<()>,
     counters: Arc<Counters>,
@@ -102,7 +104,7 @@ impl UpstreamError {
 impl Upstream {
     pub fn new(settings: UpstreamSettings, tls: UpstreamTls, counters: Arc<Counters>) -> Upstream {
         let logins = Arc::new(Semaphore::new(settings.logins));
-        Upstream { settings, tls, logins, last_seen: ArcSwapOption::empty(), learning: Mutex::new(()), counters }
+        Upstream { settings, tls, logins, last_seen: ArcSwapOption::empty(), last_failure: ArcSwapOption::empty(), learning: Mutex::new(()), counters }
     }
 
     /// How the upstream greeted last; asks it if it never did.
@@ -115,6 +117,11 @@ impl Upstream {
             return Ok(greeting);
         }
         self.learn().await
+    }
+
+    /// Why the upstream could not be reached, if it could not the last time.
+    pub fn last_failure(&self) -> Option<Arc<String>> {
+        self.last_failure.load_full()
     }
 
     pub fn last_greeting(&self) -> Option<Arc<Greeting>> {
@@ -136,7 +143,15 @@ impl Upstream {
         let limit = self.settings.dial_timeout;
         let late = || UpstreamError::Timeout { address: self.settings.address.clone(), limit };
         let connected = timeout(limit, self.connect_untimed(ends)).await.unwrap_or_else(|_| Err(late()));
-        connected.inspect_err(|error| self.counters.add(error.counter()))
+        match &connected {
+            Ok(_) if self.last_failure.load().is_none() => {}
+            Ok(_) => self.last_failure.store(None),
+            Err(error) => {
+                self.counters.add(error.counter());
+                self.last_failure.store(Some(Arc::new(error.to_string())));
+            }
+        }
+        connected
     }
 
     async fn connect_untimed(&self, ends: Option<(SocketAddr, SocketAddr)>) -> Result<(Leg, Greeting), UpstreamError> {

@@ -14,5 +14,4 @@ pub mod proxy;
 mod certificates;
 mod kill_query;
 mod log;
-mod metrics;
 mod system_limits;

@@ -135,6 +135,7 @@ fn shared(plan: &Plan, admission: Arc<dyn Admission>) -> anyhow::Result<Shared> 
         counters,
         admission,
         killer,
+        draining: false.into(),
     })
 }
 

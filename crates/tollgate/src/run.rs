@@ -7,11 +7,13 @@ use std::sync::Arc;
 use anyhow::Context;
 use config::Plan;
 use relay::admission::PassAll;
+use relay::counters::Counter;
+use relay::shared::Shared;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
 use crate::proxy::Proxy;
-use crate::{log, metrics, system_limits};
+use crate::{log, system_limits};
 
 pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
     let (plan, warnings) = match Plan::from_file_with_warnings(path) {
@@ -35,7 +37,11 @@ async fn serve(plan: &Plan) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
     let proxy = Proxy::start(plan, Arc::new(PassAll))?;
-    let _admin = metrics::serve(plan, proxy.shared()).await?;
+    if let Some(address) = plan.admin.http {
+        let address = admin::start(address, Arc::clone(proxy.shared()))
+            .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
+        info!(http = %address, "health and metrics");
+    }
     info!(upstream = %plan.upstream.address, "ready for clients");
     tokio::select! {
         _ = terminate.recv() => info!("SIGTERM: draining"),
@@ -43,15 +49,18 @@ async fn serve(plan: &Plan) -> anyhow::Result<()> {
     }
     let shared = Arc::clone(proxy.shared());
     shared.set_draining();
-    let mut plan_drain = plan.drain.clone();
-    if plan_drain.wait > plan_drain.deadline {
-        plan_drain.wait = plan_drain.deadline;
-    }
     tokio::select! {
         () = proxy.drain() => {}
         // Asked twice: whoever asks does not want to wait.
         _ = interrupt.recv() => warn!("SIGINT again: ending at once"),
     }
-    metrics::log_counters(&shared);
+    log_counters(&shared);
     Ok(())
+}
+
+/// What was counted, once more for the log: the HTTP port ends with the process.
+fn log_counters(shared: &Shared) {
+    let counted = Counter::ALL.iter().filter(|&&counter| shared.counters.value(counter) > 0);
+    let text: Vec<_> = counted.map(|&counter| format!("{}={}", counter.name(), shared.counters.value(counter))).collect();
+    info!(counters = text.join(" "), "ended");
 }
