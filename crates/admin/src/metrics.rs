@@ -7,7 +7,9 @@ use relay::counters::Counter;
 use relay::shared::Shared;
 
 /// Everything that is counted, in Prometheus's text format.
-pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> ([(axum::http::HeaderName, &'static str); 1], String) {
+pub(crate) async fn metrics(
+    State(shared): State<Arc<Shared>>,
+) -> ([(axum::http::HeaderName, &'static str); 1], String) {
     let mut text = String::new();
     for &counter in Counter::ALL {
         let (name, help, value) = (counter.name(), counter.help(), shared.counters.value(counter));

@@ -44,7 +44,11 @@ impl ClientError {
     }
 
     pub fn login_timeout() -> ClientError {
-        ClientError::new(1159, b"08S01", "Got timeout reading communication packets: the login took too long [tollgate]")
+        ClientError::new(
+            1159,
+            b"08S01",
+            "Got timeout reading communication packets: the login took too long [tollgate]",
+        )
     }
 
     pub fn secure_transport_required() -> ClientError {
@@ -85,7 +89,11 @@ impl ClientError {
     }
 
     pub fn upstream_unreachable(detail: &str) -> ClientError {
-        ClientError::new(2003, b"HY000", format!("Can't connect to the MySQL server behind this proxy: {detail} [tollgate]"))
+        ClientError::new(
+            2003,
+            b"HY000",
+            format!("Can't connect to the MySQL server behind this proxy: {detail} [tollgate]"),
+        )
     }
 
     pub fn upstream_lacks(detail: &str) -> ClientError {

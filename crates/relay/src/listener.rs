@@ -126,7 +126,12 @@ impl Listener {
 
     /// Accepts until told to stop, and then what has already been queued.
     pub async fn accept(self, shared: Arc<Shared>, workers: Arc<Workers>, mut stop: watch::Receiver<bool>) {
-        let door = Door { shared, workers, settings: Arc::clone(&self.settings), goodbyes: Arc::new(Semaphore::new(GOODBYES)) };
+        let door = Door {
+            shared,
+            workers,
+            settings: Arc::clone(&self.settings),
+            goodbyes: Arc::new(Semaphore::new(GOODBYES)),
+        };
         info!(listen = %self.local_address(), "listening");
         loop {
             let accepted = tokio::select! {
@@ -248,5 +253,8 @@ fn bind_unix(path: &Path) -> io::Result<ListenSocket> {
 
 /// The connection was gone before it was accepted.
 fn is_the_clients(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::NotConnected)
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::NotConnected
+    )
 }

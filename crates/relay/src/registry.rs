@@ -122,9 +122,8 @@ impl Registry {
     /// Ends what a session has held, by our id or the upstream's.
     pub fn interrupt(&self, id: u32) {
         let sessions = self.lock();
-        let found = sessions.by_id.get(&id).or_else(|| {
-            sessions.by_id.values().find(|handle| handle.upstream_id() == Some(id))
-        });
+        let found =
+            sessions.by_id.get(&id).or_else(|| sessions.by_id.values().find(|handle| handle.upstream_id() == Some(id)));
         if let Some(handle) = found {
             handle.interrupted.store(true, Ordering::Release);
             handle.waker.wake();

@@ -27,7 +27,10 @@ const GREETING_LIMIT: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpstreamAddress {
     /// The name is resolved for each dial, so that a failover by DNS is followed.
-    Tcp { host: String, port: u16 },
+    Tcp {
+        host: String,
+        port: u16,
+    },
     Unix(PathBuf),
 }
 
@@ -104,7 +107,15 @@ impl UpstreamError {
 impl Upstream {
     pub fn new(settings: UpstreamSettings, tls: UpstreamTls, counters: Arc<Counters>) -> Upstream {
         let logins = Arc::new(Semaphore::new(settings.logins));
-        Upstream { settings, tls, logins, last_seen: ArcSwapOption::empty(), last_failure: ArcSwapOption::empty(), learning: Mutex::new(()), counters }
+        Upstream {
+            settings,
+            tls,
+            logins,
+            last_seen: ArcSwapOption::empty(),
+            last_failure: ArcSwapOption::empty(),
+            learning: Mutex::new(()),
+            counters,
+        }
     }
 
     /// How the upstream greeted last; asks it if it never did.

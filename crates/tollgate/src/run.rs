@@ -61,6 +61,7 @@ async fn serve(plan: &Plan) -> anyhow::Result<()> {
 /// What was counted, once more for the log: the HTTP port ends with the process.
 fn log_counters(shared: &Shared) {
     let counted = Counter::ALL.iter().filter(|&&counter| shared.counters.value(counter) > 0);
-    let text: Vec<_> = counted.map(|&counter| format!("{}={}", counter.name(), shared.counters.value(counter))).collect();
+    let text: Vec<_> =
+        counted.map(|&counter| format!("{}={}", counter.name(), shared.counters.value(counter))).collect();
     info!(counters = text.join(" "), "ended");
 }

@@ -26,11 +26,8 @@ impl Session {
         };
         self.client.input.consume(whole);
 
-        let place = crate::login::Place {
-            peer: self.facts.address,
-            local: None,
-            listener: self.facts.listener.clone(),
-        };
+        let place =
+            crate::login::Place { peer: self.facts.address, local: None, listener: self.facts.listener.clone() };
         let own = own_attributes(&place, self.facts.connection_id);
         let block = attributes::with_own(change.attributes.unwrap_or_default(), &own.pairs(), ATTRIBUTES_LIMIT);
         self.shared.counters.add_many(Counter::AttributesDropped, block.dropped as u64);
@@ -63,11 +60,7 @@ impl Session {
     }
 
     /// `None`: denied; the client has been told, and is who it was.
-    async fn exchange(
-        &mut self,
-        request: &Request,
-        change: &ChangeUser<'_>,
-    ) -> Result<Option<Vec<u8>>, SessionError> {
+    async fn exchange(&mut self, request: &Request, change: &ChangeUser<'_>) -> Result<Option<Vec<u8>>, SessionError> {
         self.client.sequence = request.header.sequence.wrapping_add(1);
         self.upstream.sequence = 1;
         let answers_switch = self.capabilities().contains(Capabilities::PLUGIN_AUTH);
