@@ -7,3 +7,5 @@
 mod harness;
 
 mod sessions;
+
+mod drivers;
