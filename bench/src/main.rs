@@ -1,0 +1,122 @@
+//! `cargo run --release -p bench -- --quick`: see README.md.
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result, ensure};
+use bench::client::Account;
+use bench::contestant::{self, Contestant, Entry};
+use bench::interrupt::Interrupt;
+use bench::machine::{Machine, load_average};
+use bench::options::Options;
+use bench::rig::Rig;
+use bench::rounds::Rounds;
+use bench::server::Server;
+use bench::sysbench::{Sysbench, on_path};
+use bench::workload::{self, Workload};
+use bench::{report, syscalls};
+use clap::Parser;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::path::Path;
+
+fn main() -> Result<()> {
+    let options = Options::parse();
+    let programs = std::env::current_exe()?;
+    let programs = programs.parent().context("this program is in no folder")?;
+    let workloads = workload::chosen(&options);
+    let entries = contestant::entries(&options, programs)?;
+    if options.list {
+        return list(&workloads, &entries);
+    }
+    ensure!(!cfg!(debug_assertions), "a debug build measures nothing; use: cargo run --release -p bench");
+    ensure!(!workloads.is_empty() && !entries.is_empty(), "--only leaves nothing to run; --list shows the names");
+    allow_descriptors()?;
+    let interrupt = Interrupt::listen()?;
+    let folder = tempfile::tempdir()?;
+    let load = load_average();
+    let rig = set_up(&options, folder.path(), interrupt)?;
+    let mut contestants = start(&entries, &rig)?;
+    let machine = Machine::here();
+    introduce(&machine, &rig, &contestants, &load);
+    if options.syscalls {
+        return syscalls::count(&rig, &contestants);
+    }
+    let rounds = Rounds::run(&options, &rig, &workloads, &mut contestants);
+    report::print(&rounds);
+    if let Some(file) = &options.json {
+        let described: Vec<String> = entries.iter().map(Entry::describe).collect();
+        let value = report::json::render(&rounds, &machine, &rig.server.version, &described);
+        std::fs::write(file, format!("{value:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    ensure!(rounds.failures.is_empty(), "{} runs failed", rounds.failures.len());
+    ensure!(!rig.interrupt.asked(), "interrupted after {} rounds", rounds.done);
+    Ok(())
+}
+
+fn list(workloads: &[Workload], entries: &[Entry]) -> Result<()> {
+    println!("workloads");
+    for workload in workloads {
+        println!("  {:<16} {}", workload.name(), workload.title());
+    }
+    println!("contestants");
+    for entry in entries {
+        println!("  {:<16} {}", entry.name, entry.describe());
+    }
+    Ok(())
+}
+
+fn set_up(options: &Options, folder: &Path, interrupt: Interrupt) -> Result<Rig> {
+    let program = on_path("sysbench").context("no sysbench here; get it with: apt-get install sysbench")?;
+    let sysbench = |account: Account| Sysbench {
+        program: program.clone(),
+        account,
+        folder: folder.to_owned(),
+        interrupt: interrupt.clone(),
+    };
+    eprintln!("bench: making the tables");
+    let server = Server::prepare(options, sysbench)?;
+    Ok(Rig {
+        sysbench: sysbench(server.account.clone()),
+        server,
+        folder: folder.to_owned(),
+        interrupt: interrupt.clone(),
+        seconds: options.seconds,
+        slice: options.slice(),
+    })
+}
+
+/// One that does not start is left out, loudly: the others can still be compared.
+fn start(entries: &[Entry], rig: &Rig) -> Result<Vec<Contestant>> {
+    let mut contestants = Vec::new();
+    for entry in entries {
+        match entry.start(rig.ground()) {
+            Ok(contestant) => contestants.push(contestant),
+            Err(error) => eprintln!("bench: {} is left out: {error:#}", entry.name),
+        }
+        ensure!(!rig.interrupt.asked(), "interrupted");
+    }
+    // The first large result brings the table into the server's memory; the first query everything else.
+    for contestant in &mut contestants {
+        for workload in [Workload::Latency, Workload::Stream] {
+            workload.measure(rig, contestant).with_context(|| format!("warming up {}", contestant.entry.name))?;
+        }
+    }
+    Ok(contestants)
+}
+
+fn introduce(machine: &Machine, rig: &Rig, contestants: &[Contestant], load: &str) {
+    println!(
+        "{} cores, {}, Linux {}, load average before the run {load}",
+        machine.cores, machine.processor, machine.kernel
+    );
+    println!("MySQL {} at {}, plain TCP over loopback", rig.server.version, rig.server.address);
+    for contestant in contestants {
+        let threads = contestant.thread_count().map_or(String::new(), |count| format!(", {count} threads"));
+        println!("  {:<16} {}{threads}", contestant.entry.name, contestant.entry.describe());
+    }
+}
+
+/// 1,000 connections are 1,000 descriptors here and 2,000 in a proxy, which inherits the limit from us.
+fn allow_descriptors() -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
+    Ok(())
+}
