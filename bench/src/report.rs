@@ -42,7 +42,7 @@ fn rounds_text(rounds: &Rounds) -> String {
     if rounds.done < rounds.planned {
         format!("{} of {} rounds{few}", rounds.done, rounds.planned)
     } else {
-        format!("{} rounds{few}", rounds.done)
+        format!("{} round{}{few}", rounds.done, if rounds.done == 1 { "" } else { "s" })
     }
 }
 
