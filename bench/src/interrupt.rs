@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM end the run at the next moment where its children can be ended and its figures shown.
+//! Ctrl-C and SIGTERM end the run at the next moment where its children can be ended and its figures shown. A second
+//! one ends it at once: the kernel ends the children and the sandbox's watcher the server.
 
 use anyhow::Result;
 use std::sync::Arc;
@@ -23,7 +24,9 @@ impl Interrupt {
                 };
                 loop {
                     tokio::select! { _ = int.recv() => {}, _ = term.recv() => {} }
-                    flag.store(true, Ordering::Relaxed);
+                    if flag.swap(true, Ordering::Relaxed) {
+                        std::process::exit(130);
+                    }
                 }
             });
         });

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use bench::client::Account;
 use bench::contestant::{self, Contestant, Entry};
 use bench::interrupt::Interrupt;
-use bench::machine::{Machine, load_average};
+use bench::machine::{Machine, Moment, load_average};
 use bench::options::Options;
 use bench::rig::Rig;
 use bench::rounds::Rounds;
@@ -39,11 +39,15 @@ fn main() -> Result<()> {
     if options.syscalls {
         return syscalls::count(&rig, &contestants);
     }
+    let ours: Vec<u32> = contestants.iter().filter_map(|c| c.pid).chain(rig.server.pid).collect();
+    let before = Moment::now(&ours);
     let rounds = Rounds::run(&options, &rig, &workloads, &mut contestants);
-    report::print(&rounds);
+    let after = Moment::now(&ours);
+    let disturbance = before.zip(after).map(|(before, after)| before.until(&after, machine.cores));
+    report::print(&rounds, disturbance);
     if let Some(file) = &options.json {
         let described: Vec<String> = entries.iter().map(Entry::describe).collect();
-        let value = report::json::render(&rounds, &machine, &rig.server.version, &described);
+        let value = report::json::render(&rounds, &machine, &rig.server.version, &described, disturbance);
         std::fs::write(file, format!("{value:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
     }
     ensure!(rounds.failures.is_empty(), "{} runs failed", rounds.failures.len());
@@ -107,7 +111,7 @@ fn introduce(machine: &Machine, rig: &Rig, contestants: &[Contestant], load: &st
         "{} cores, {}, Linux {}, load average before the run {load}",
         machine.cores, machine.processor, machine.kernel
     );
-    println!("MySQL {} at {}, plain TCP over loopback", rig.server.version, rig.server.address);
+    println!("MySQL {} ({}), plain TCP over loopback", rig.server.version, rig.server.origin);
     for contestant in contestants {
         let threads = contestant.thread_count().map_or(String::new(), |count| format!(", {count} threads"));
         println!("  {:<16} {}{threads}", contestant.entry.name, contestant.entry.describe());

@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Duration;
 
 /// USER_HZ: what the kernel shows to programs is in hundredths of a second on every architecture Linux has today.
-const TICK: Duration = Duration::from_millis(10);
+pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// A reading of a process; the difference of two is what it used between them.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Used {
 
 impl Reading {
     pub fn of(pid: u32) -> Result<Self> {
-        let ticks = cpu_of_stat(&read(pid, "stat")?).context("unreadable /proc/PID/stat")?;
+        let ticks = cpu(pid)?;
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{pid}/task")).with_context(|| format!("process {pid} is gone"))? {
             let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -70,6 +70,16 @@ impl Thread {
     }
 }
 
+/// All CPU time of a process so far.
+pub fn cpu(pid: u32) -> Result<Duration> {
+    cpu_of_stat(&read(pid, "stat")?).context("unreadable /proc/PID/stat")
+}
+
+/// All CPU time of the children of a process that have ended and been waited for.
+pub fn cpu_of_ended_children(pid: u32) -> Result<Duration> {
+    ticks_at(&read(pid, "stat")?, 13).context("unreadable /proc/PID/stat")
+}
+
 /// Resident memory in KiB. `smaps_rollup` counts the pages; the counters of `status` may lag by megabytes on a
 /// machine with many cores, so they come second.
 pub fn resident_kib(pid: u32) -> Result<u64> {
@@ -85,10 +95,16 @@ fn read(pid: u32, file: &str) -> Result<String> {
     fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
 }
 
-/// utime + stime, fields 14 and 15. The name in field 2 may hold spaces and brackets, so count from its last one.
+/// utime + stime, fields 14 and 15.
 fn cpu_of_stat(stat: &str) -> Option<Duration> {
+    ticks_at(stat, 11)
+}
+
+/// The sum of two neighbouring fields in ticks. The name in field 2 may hold spaces and brackets, so they are counted
+/// from its last one: `skip` is 0 for field 3.
+fn ticks_at(stat: &str, skip: usize) -> Option<Duration> {
     let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace().skip(11);
+    let mut fields = after_name.split_whitespace().skip(skip);
     let user: u32 = fields.next()?.parse().ok()?;
     let system: u32 = fields.next()?.parse().ok()?;
     Some(TICK * user.checked_add(system)?)
@@ -113,6 +129,7 @@ mod tests {
     fn cpu_time_is_found_behind_a_hostile_name() {
         let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 900 0 0 0 123 45 7 8 20 0 3 0 100 1000 10";
         assert_eq!(cpu_of_stat(stat), Some(Duration::from_millis(1680)));
+        assert_eq!(ticks_at(stat, 13), Some(Duration::from_millis(150)));
         for bad in ["", "42 (x", "42 (x) S 1 2", "42 (x) S 1 42 42 0 -1 0 0 0 0 0 a b"] {
             assert_eq!(cpu_of_stat(bad), None, "{bad:?}");
         }

@@ -6,6 +6,7 @@ mod table;
 use crate::aims::{self, Aim, Mark};
 use crate::contestant::Role;
 use crate::figure::Figure;
+use crate::machine::Disturbance;
 use crate::progress::human;
 use crate::rounds::{Block, Rounds};
 use crate::stats::Median;
@@ -14,8 +15,14 @@ use table::{Align, Table};
 /// Those that the others are divided by, in the order of the columns.
 const REFERENCES: [Role; 3] = [Role::Direct, Role::Haproxy, Role::Relay];
 
-pub fn print(rounds: &Rounds) {
+pub fn print(rounds: &Rounds, disturbance: Option<Disturbance>) {
     print!("{}", render(rounds));
+    if let Some(Disturbance { others, stolen }) = disturbance {
+        let (others, stolen) = (others * 100.0, stolen * 100.0);
+        println!(
+            "\nOther programs took {others:.0} % of this machine during the rounds, and other machines {stolen:.0} %."
+        );
+    }
 }
 
 fn render(rounds: &Rounds) -> String {

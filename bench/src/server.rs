@@ -20,28 +20,41 @@ pub struct Server {
     pub version: String,
     /// Of mysqld, where it can be known: to set the proxy's CPU time against the server's.
     pub pid: Option<u32>,
-    /// The schema is ours and goes when we go.
-    schema: Option<String>,
+    /// Where it is from, for people.
+    pub origin: String,
+    home: Home,
+}
+
+/// What is to be cleaned up.
+#[derive(Debug)]
+enum Home {
+    /// A server of our own goes with everything in it.
+    Sandbox(#[expect(dead_code, reason = "held so that it is ended with us")] Box<sandbox::Server>),
+    /// In somebody else's server, only the schema is ours.
+    Guest,
 }
 
 impl Server {
-    /// Makes a schema of its own with sysbench's tables and a table of 50 MB.
+    /// Starts a MySQL, or takes the one that was named, and makes a schema of its own there with sysbench's tables
+    /// and a table of 50 MB.
     pub fn prepare(options: &Options, sysbench_for: impl Fn(Account) -> Sysbench) -> Result<Self> {
-        let address = options.mysql.context("give a MySQL with --mysql ADDRESS:PORT")?;
+        let (address, pid, origin, home) = match options.mysql {
+            Some(address) => (address, None, "already running".to_owned(), Home::Guest),
+            None => start()?,
+        };
         let outside = Account {
             user: options.user.clone(),
             password: options.password.clone(),
             schema: "information_schema".to_owned(),
         };
         sysbench_for(outside.clone()).fill_password_cache(address)?;
-        let schema = format!("tollgate_bench_{}", std::process::id());
         let mut client = Client::connect(address, &outside, 16 << 10)
             .with_context(|| format!("cannot log in as {} on {address}", outside.user))?;
-        client.query(&format!("CREATE DATABASE {schema}"))?;
-        let account = Account { schema: schema.clone(), ..outside };
         let version = client.value("SELECT VERSION()")?;
-        let pid = pid_of(&mut client);
-        let server = Self { address, account, version, pid, schema: Some(schema) };
+        let pid = pid.or_else(|| pid_of(&mut client));
+        let schema = format!("tollgate_bench_{}", std::process::id());
+        client.query(&format!("CREATE DATABASE {schema}"))?;
+        let server = Self { address, account: Account { schema, ..outside }, version, pid, origin, home };
         allow_connections(&mut client)?;
         sysbench_for(server.account.clone()).prepare(address)?;
         server.fill_big_table()?;
@@ -71,12 +84,25 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let Some(schema) = self.schema.take() else { return };
-        let dropped = self.client().and_then(|mut client| client.query(&format!("DROP DATABASE {schema}")));
-        if let Err(error) = dropped {
-            eprintln!("bench: the schema {schema} stays on {}: {error:#}", self.address);
+        match &self.home {
+            Home::Sandbox(_) => {}
+            Home::Guest => {
+                let schema = &self.account.schema;
+                let dropped = self.client().and_then(|mut client| client.query(&format!("DROP DATABASE {schema}")));
+                if let Err(error) = dropped {
+                    eprintln!("bench: the schema {schema} stays on {}: {error:#}", self.address);
+                }
+            }
         }
     }
+}
+
+/// A primary alone: a replica would compete for the machine.
+fn start() -> Result<(SocketAddr, Option<u32>, String, Home)> {
+    eprintln!("bench: starting MySQL");
+    let server = sandbox::Server::start(sandbox::Options::mysql())?;
+    let origin = server.origin().to_owned();
+    Ok((server.address(), server.pid().ok(), origin, Home::Sandbox(Box::new(server))))
 }
 
 /// mysqld says where it has written its id; only a server on this machine has written it here.

@@ -2,12 +2,18 @@
 
 use super::all_aims;
 use crate::figure::Sample;
-use crate::machine::Machine;
+use crate::machine::{Disturbance, Machine};
 use crate::rounds::{Block, Rounds};
 use crate::stats::Median;
 use serde_json::{Map, Value, json};
 
-pub fn render(rounds: &Rounds, machine: &Machine, server: &str, described: &[String]) -> Value {
+pub fn render(
+    rounds: &Rounds,
+    machine: &Machine,
+    server: &str,
+    described: &[String],
+    disturbance: Option<Disturbance>,
+) -> Value {
     let names: Vec<&str> = rounds.contestants.iter().map(|contestant| contestant.name.as_str()).collect();
     let contestants: Map<String, Value> =
         names.iter().zip(described).map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
@@ -27,6 +33,7 @@ pub fn render(rounds: &Rounds, machine: &Machine, server: &str, described: &[Str
         .collect();
     json!({
         "machine": { "cores": machine.cores, "processor": machine.processor, "kernel": machine.kernel },
+        "disturbance": disturbance.map(|d| json!({ "others": d.others, "stolen": d.stolen })),
         "server": server,
         "contestants": contestants,
         "rounds": { "done": rounds.done, "planned": rounds.planned, "seconds": rounds.elapsed.as_secs() },
