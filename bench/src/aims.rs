@@ -20,7 +20,8 @@ pub enum Bound {
     AtMost(f64),
 }
 
-/// Whether the median meets the bound, and whether the whole interval lies on the same side.
+/// Whether the median meets the bound, and whether the whole 95 % interval lies on the same side. Without such an
+/// interval, in fewer than six rounds, no mark is sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     Met,
@@ -59,11 +60,12 @@ impl Aim {
             Bound::AtLeast(bound) => value >= bound,
             Bound::AtMost(bound) => value <= bound,
         };
-        match (meets(seen.value), meets(seen.low) && meets(seen.high), meets(seen.low) || meets(seen.high)) {
-            (true, true, _) => Mark::Met,
-            (true, false, _) => Mark::MetUnsure,
-            (false, _, true) => Mark::MissedUnsure,
-            (false, _, false) => Mark::Missed,
+        let sure = seen.has_interval() && meets(seen.low) == meets(seen.high);
+        match (meets(seen.value), sure) {
+            (true, true) => Mark::Met,
+            (true, false) => Mark::MetUnsure,
+            (false, false) => Mark::MissedUnsure,
+            (false, true) => Mark::Missed,
         }
     }
 
@@ -119,6 +121,15 @@ mod tests {
         check(Bound::AtMost(16.0), (14.0, 15.0, 17.0), Mark::MetUnsure);
         check(Bound::AtMost(16.0), (15.0, 17.0, 18.0), Mark::MissedUnsure);
         check(Bound::AtMost(16.0), (17.0, 17.0, 18.0), Mark::Missed);
+    }
+
+    #[test]
+    fn few_rounds_are_never_sure() {
+        let aim = Aim { figure: Figure::Memory, to: None, bound: Bound::AtMost(16.0) };
+        for (value, rounds, expected) in [(9.0, 1, Mark::MetUnsure), (20.0, 5, Mark::MissedUnsure), (9.0, 6, Mark::Met)]
+        {
+            assert_eq!(aim.mark(Median { value, low: value, high: value, rounds }), expected);
+        }
     }
 
     #[test]

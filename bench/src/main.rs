@@ -16,8 +16,19 @@ use bench::{report, syscalls};
 use clap::Parser;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::Path;
+use std::process::ExitCode;
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let options = Options::parse();
     let programs = std::env::current_exe()?;
     let programs = programs.parent().context("this program is in no folder")?;
@@ -46,10 +57,11 @@ fn main() -> Result<()> {
     let disturbance = before.zip(after).map(|(before, after)| before.until(&after, machine.cores));
     report::print(&rounds, disturbance);
     if let Some(file) = &options.json {
-        let described: Vec<String> = entries.iter().map(Entry::describe).collect();
+        let described: Vec<String> = contestants.iter().map(|contestant| contestant.entry.describe()).collect();
         let value = report::json::render(&rounds, &machine, &rig.server.version, &described, disturbance);
         std::fs::write(file, format!("{value:#}\n")).with_context(|| format!("cannot write {}", file.display()))?;
     }
+    ensure!(contestants.len() == entries.len(), "not everybody could start");
     ensure!(rounds.failures.is_empty(), "{} runs failed", rounds.failures.len());
     ensure!(!rig.interrupt.asked(), "interrupted after {} rounds", rounds.done);
     Ok(())
@@ -87,23 +99,25 @@ fn set_up(options: &Options, folder: &Path, interrupt: Interrupt) -> Result<Rig>
     })
 }
 
-/// One that does not start is left out, loudly: the others can still be compared.
+/// One that does not start or serve is left out, loudly: the others can still be compared.
 fn start(entries: &[Entry], rig: &Rig) -> Result<Vec<Contestant>> {
     let mut contestants = Vec::new();
     for entry in entries {
-        match entry.start(rig.ground()) {
+        match entry.start(rig.ground()).and_then(|contestant| warm_up(rig, contestant)) {
             Ok(contestant) => contestants.push(contestant),
             Err(error) => eprintln!("bench: {} is left out: {error:#}", entry.name),
         }
         ensure!(!rig.interrupt.asked(), "interrupted");
     }
-    // The first large result brings the table into the server's memory; the first query everything else.
-    for contestant in &mut contestants {
-        for workload in [Workload::Latency, Workload::Stream] {
-            workload.measure(rig, contestant).with_context(|| format!("warming up {}", contestant.entry.name))?;
-        }
-    }
     Ok(contestants)
+}
+
+/// The first large result brings the table into the server's memory; the first queries everything else.
+fn warm_up(rig: &Rig, mut contestant: Contestant) -> Result<Contestant> {
+    for workload in [Workload::Latency, Workload::Stream] {
+        workload.measure(rig, &mut contestant).context("warming up")?;
+    }
+    Ok(contestant)
 }
 
 fn introduce(machine: &Machine, rig: &Rig, contestants: &[Contestant], load: &str) {

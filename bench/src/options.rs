@@ -64,7 +64,7 @@ pub struct Build {
 impl Options {
     /// When a quick run begins no further round. Long runs have no limit but their rounds.
     pub fn limit(&self) -> Option<Duration> {
-        self.quick.then_some(Duration::from_secs(100))
+        self.quick.then_some(Duration::from_secs(108))
     }
 
     pub fn round_count(&self) -> u32 {

@@ -31,7 +31,7 @@ fn render(rounds: &Rounds) -> String {
         text.push_str(&format!("\n{}\n{}", block.workload.title(), block_table(rounds, block).render()));
     }
     text.push_str(&format!("\n{} in {}.", rounds_text(rounds), human(rounds.elapsed)));
-    text.push_str(" Medians over rounds, [95 % interval]; ratios are taken within each round.\n");
+    text.push_str(" Medians over rounds; ratios are taken within each round.\n[95 % interval]; (all that was seen), where there were fewer than six rounds.\n");
     let aims = aims_table(rounds);
     if !aims.is_empty() {
         text.push_str(&format!("\nAims\n{}", aims.render()));
@@ -45,12 +45,8 @@ fn render(rounds: &Rounds) -> String {
 }
 
 fn rounds_text(rounds: &Rounds) -> String {
-    let few = if rounds.done < 6 { " (too few for 95 %: the intervals are all that was seen)" } else { "" };
-    if rounds.done < rounds.planned {
-        format!("{} of {} rounds{few}", rounds.done, rounds.planned)
-    } else {
-        format!("{} round{}{few}", rounds.done, if rounds.done == 1 { "" } else { "s" })
-    }
+    let (done, planned) = (rounds.done, rounds.planned);
+    if done < planned { format!("{done} of {planned} rounds") } else { format!("{done} rounds") }
 }
 
 fn block_table(rounds: &Rounds, block: &Block) -> Table {
@@ -59,7 +55,7 @@ fn block_table(rounds: &Rounds, block: &Block) -> Table {
         .filter_map(|role| rounds.with_role(*role))
         .map(|index| (index, rounds.contestants[index].name.as_str()))
         .collect();
-    let mut header = vec![String::new(), String::new(), "median".to_owned(), "[95 %]".to_owned()];
+    let mut header = vec![String::new(), String::new(), "median".to_owned(), "interval".to_owned()];
     header.extend(references.iter().map(|(_, name)| format!("× {name}")));
     header.push("aim".to_owned());
     let mut columns = vec![Align::Left, Align::Left, Align::Right];
@@ -94,8 +90,14 @@ fn with_interval(ratio: Median) -> String {
     format!("{:.2} {}", ratio.value, interval(ratio, |value| format!("{value:.2}")))
 }
 
+/// Square brackets only around what is an interval of 95 %.
 fn interval(median: Median, text: impl Fn(f64) -> String) -> String {
-    if median.rounds < 2 { String::new() } else { format!("[{} – {}]", text(median.low), text(median.high)) }
+    let range = format!("{} – {}", text(median.low), text(median.high));
+    match median.rounds {
+        0 | 1 => String::new(),
+        _ if median.has_interval() => format!("[{range}]"),
+        _ => format!("({range})"),
+    }
 }
 
 fn aims_text(rounds: &Rounds, block: &Block, contestant: usize, figure: Figure) -> String {

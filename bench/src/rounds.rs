@@ -69,7 +69,9 @@ impl Rounds {
         let mut progress = Progress::new(runs.sum());
         while rounds.done < planned && !rig.interrupt.asked() && rounds.fits(options.limit(), progress.elapsed()) {
             rounds.one_round(options, rig, contestants, &mut progress);
-            rounds.done += 1;
+            if !rig.interrupt.asked() {
+                rounds.done += 1;
+            }
         }
         progress.finish();
         rounds.elapsed = progress.elapsed();

@@ -10,6 +10,16 @@ pub struct Median {
     pub rounds: usize,
 }
 
+/// Fewer rounds than this have no interval of 95 %.
+const ENOUGH: usize = 6;
+
+impl Median {
+    /// Whether `low` to `high` is an interval of 95 %, rather than merely all that was seen.
+    pub fn has_interval(&self) -> bool {
+        self.rounds >= ENOUGH
+    }
+}
+
 /// The median and its order-statistics interval: it assumes nothing about how the values are spread, and needs
 /// no random numbers. `None` without values.
 pub fn median(values: &[f64]) -> Option<Median> {

@@ -2,13 +2,19 @@
 //! batched under load may come one at a time; so nothing is timed here.
 
 use crate::child::{Child, Output};
+use crate::client::Client;
 use crate::contestant::Contestant;
 use crate::rig::Rig;
-use crate::sysbench::{Mix, Watch, on_path};
-use anyhow::{Context, Result};
+use crate::sysbench::{ROWS, on_path};
+use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use std::path::PathBuf;
+use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
+
+/// In all, over the connections.
+const QUERIES: u32 = 6_400;
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Calls of one kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,50 +24,59 @@ struct Calls {
     errors: u64,
 }
 
+/// Prints them for each contestant that has a process, at 1, 8 and 64 connections.
 pub fn count(rig: &Rig, contestants: &[Contestant]) -> Result<()> {
     let strace = on_path("strace").context("no strace here; get it with: apt-get install strace")?;
     for connections in [1, 8, 64] {
-        println!("\nSystem calls a query, text point selects, {connections} at once (under strace)");
+        println!("\nSystem calls a query, text point selects, {connections} at once (under strace, own client)");
         for contestant in contestants {
             let Some(pid) = contestant.pid else { continue };
-            let mut trace = Trace { strace: strace.clone(), rig, pid, running: None, calls: Vec::new() };
-            let outcome =
-                rig.sysbench.run(Mix::PointSelectText, connections, rig.seconds, contestant.address, &mut trace)?;
-            println!("  {:<16} {}", contestant.entry.name, describe(&trace.calls, outcome.queries));
+            ensure!(!rig.interrupt.asked(), "interrupted");
+            let calls = trace(rig, &strace, contestant, pid, connections)?;
+            println!("  {:<16} {}", contestant.entry.name, describe(&calls, QUERIES.into()));
         }
     }
     Ok(())
 }
 
-/// Attached between the moment when all connections are open and the end of the run.
-struct Trace<'a> {
-    strace: PathBuf,
-    rig: &'a Rig,
-    pid: u32,
-    running: Option<Child>,
-    calls: Vec<Calls>,
+/// strace is attached when all connections are open and idle, and the queries are counted by us: a query that ran
+/// before it was attached would count as one without system calls.
+fn trace(rig: &Rig, strace: &Path, contestant: &Contestant, pid: u32, connections: u32) -> Result<Vec<Calls>> {
+    let connect = |_| Client::connect(contestant.address, &rig.server.account, 1024);
+    let mut clients = (0..connections).map(connect).collect::<Result<Vec<_>>>()?;
+    let arguments = ["-c".to_owned(), "-f".to_owned(), "-p".to_owned(), pid.to_string()];
+    let mut tracer = Child::start("strace", strace, &arguments, &rig.folder, Output::Log)?;
+    wait_for(|| tracer.still_runs().map(|()| log(&tracer).contains("attached"))).context("strace does not attach")?;
+    thread::scope(|scope| {
+        let ask = |client| scope.spawn(move || ask(client, QUERIES / connections));
+        let all: Vec<_> = clients.iter_mut().map(ask).collect();
+        all.into_iter().try_for_each(|one| one.join().map_err(|_| anyhow!("a client panicked"))?)
+    })?;
+    // strace prints its table when it is interrupted.
+    let tracer_pid = i32::try_from(tracer.pid()).ok().and_then(Pid::from_raw).context("no process id")?;
+    kill_process(tracer_pid, Signal::INT)?;
+    wait_for(|| Ok(tracer.still_runs().is_err())).context("strace does not end")?;
+    Ok(parse(&log(&tracer)))
 }
 
-impl Watch for Trace<'_> {
-    fn started(&mut self) -> Result<()> {
-        let arguments =
-            ["-c", "-f", "-p"].map(str::to_owned).into_iter().chain([self.pid.to_string()]).collect::<Vec<_>>();
-        self.running = Some(Child::start("strace", &self.strace, &arguments, &self.rig.folder, Output::Log)?);
-        Ok(())
+fn ask(client: &mut Client, queries: u32) -> Result<()> {
+    for number in 0..queries {
+        client.query(&format!("SELECT c FROM sbtest1 WHERE id={}", number % ROWS + 1))?;
     }
+    Ok(())
+}
 
-    fn ended(&mut self) -> Result<()> {
-        let Some(mut strace) = self.running.take() else { return Ok(()) };
-        // strace prints its table when it is interrupted.
-        let pid = i32::try_from(strace.pid()).ok().and_then(Pid::from_raw).context("no process id")?;
-        kill_process(pid, Signal::INT)?;
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while strace.still_runs().is_ok() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        self.calls = parse(&std::fs::read_to_string(strace.log())?);
-        Ok(())
+fn log(child: &Child) -> String {
+    std::fs::read_to_string(child.log()).unwrap_or_default()
+}
+
+fn wait_for(mut condition: impl FnMut() -> Result<bool>) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition()? {
+        ensure!(Instant::now() < deadline, "not within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(10));
     }
+    Ok(())
 }
 
 /// Lines such as ` 50.00    0.000273           9        29         1 recvfrom`; errors may be blank.
