@@ -69,8 +69,8 @@ pub struct Ground<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Who takes part: those at hand that were not left out. Says who is missing and what gets it.
-pub fn entries(options: &Options, programs: &Path) -> Result<Vec<Entry>> {
+/// Everybody at hand. Says who is missing and what gets it.
+pub fn all(options: &Options, programs: &Path) -> Result<Vec<Entry>> {
     let entry = |name: &str, role, launch| Entry { name: name.to_owned(), role, launch };
     let mut all = vec![entry("direct", Role::Direct, Launch::Nothing)];
     match on_path("haproxy") {
@@ -98,9 +98,14 @@ pub fn entries(options: &Options, programs: &Path) -> Result<Vec<Entry>> {
         let launch = Launch::Running { address: outsider.address, pid: outsider.pid };
         all.push(entry(&outsider.name, Role::Outsider, launch));
     }
+    Ok(all)
+}
+
+/// Those that `--only` names, or else all of them.
+pub fn chosen(mut all: Vec<Entry>, options: &Options) -> Vec<Entry> {
     let names: Vec<String> = all.iter().map(|entry| entry.name.clone()).collect();
     all.retain(|entry| options.wants(&entry.name, &names) && options.wants_role(entry.role, &entry.name));
-    Ok(all)
+    all
 }
 
 impl Entry {

@@ -32,13 +32,14 @@ fn run() -> Result<()> {
     let options = Options::parse();
     let programs = std::env::current_exe()?;
     let programs = programs.parent().context("this program is in no folder")?;
-    let workloads = workload::chosen(&options);
-    let entries = contestant::entries(&options, programs)?;
+    let (workloads, entries) = (workload::all(), contestant::all(&options, programs)?);
+    let names = workloads.iter().map(|w| w.name()).chain(entries.iter().map(|entry| entry.name.clone()));
+    options.refuse_unknown_names(&names.collect::<Vec<_>>())?;
+    let (workloads, entries) = (workload::chosen(workloads, &options), contestant::chosen(entries, &options));
     if options.list {
         return list(&workloads, &entries);
     }
     ensure!(!cfg!(debug_assertions), "a debug build measures nothing; use: cargo run --release -p bench");
-    ensure!(!workloads.is_empty() && !entries.is_empty(), "--only leaves nothing to run; --list shows the names");
     allow_descriptors()?;
     let interrupt = Interrupt::listen()?;
     let folder = tempfile::tempdir()?;

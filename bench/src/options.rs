@@ -78,21 +78,32 @@ impl Options {
 
     /// Names of either kind choose within their kind: `--only haproxy stream` is HAProxy on large results.
     pub fn wants(&self, name: &str, all_of_kind: &[String]) -> bool {
-        let chosen = |wanted: &String, name: &str| {
-            name == wanted
-                || name
-                    .strip_prefix(wanted.as_str())
-                    .is_some_and(|rest| rest.starts_with('-') && rest[1..].parse::<u32>().is_ok())
-        };
-        let mut of_this_kind =
-            self.only.iter().filter(|wanted| all_of_kind.iter().any(|name| chosen(wanted, name))).peekable();
-        of_this_kind.peek().is_none() || of_this_kind.any(|wanted| chosen(wanted, name))
+        !self.names_any(all_of_kind) || self.only.iter().any(|wanted| is_called(name, wanted))
+    }
+
+    pub fn names_any(&self, names: &[String]) -> bool {
+        self.only.iter().any(|wanted| names.iter().any(|name| is_called(name, wanted)))
+    }
+
+    /// A name that nobody has would otherwise choose everything.
+    pub fn refuse_unknown_names(&self, known: &[String]) -> anyhow::Result<()> {
+        let unknown = self.only.iter().find(|wanted| !known.iter().any(|name| is_called(name, wanted)));
+        match unknown {
+            Some(unknown) => anyhow::bail!("nothing here is called {unknown}; --list shows the names"),
+            None => Ok(()),
+        }
     }
 
     /// The second relay is for comparing runtimes, which a quick run leaves out unless asked.
     pub fn wants_role(&self, role: Role, name: &str) -> bool {
         role != Role::RelayPerCore || !self.quick || self.only.iter().any(|wanted| wanted == name)
     }
+}
+
+/// Either exactly so, or so with a number of connections behind: `text` is `text-1`, `text-8` and `text-64`.
+fn is_called(name: &str, wanted: &str) -> bool {
+    let number = name.strip_prefix(wanted).and_then(|rest| rest.strip_prefix('-'));
+    name == wanted || number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 fn parse_outsider(text: &str) -> Result<Outsider, String> {
@@ -134,6 +145,15 @@ mod tests {
         check(&["text-8", "relay"], "text-1", "direct", (false, false));
         check(&["text-8", "relay"], "text-8", "relay", (true, true));
         check(&["relay"], "stream", "relay-per-core", (true, false));
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let known: Vec<String> = ["text-1", "relay"].map(String::from).to_vec();
+        let mut options = Options::parse_from(["bench", "--only", "text", "relay"]);
+        assert!(options.refuse_unknown_names(&known).is_ok());
+        options.only.push("tolgate".to_owned());
+        assert!(options.refuse_unknown_names(&known).unwrap_err().to_string().contains("tolgate"));
     }
 
     #[test]

@@ -22,8 +22,7 @@ pub enum Workload {
     Idle,
 }
 
-/// All of them, or those of a quick run, less those that `--only` leaves out.
-pub fn chosen(options: &Options) -> Vec<Workload> {
+pub fn all() -> Vec<Workload> {
     let mut all = Vec::new();
     for mix in [Mix::PointSelectText, Mix::PointSelectPrepared, Mix::ReadOnly, Mix::WriteOnly] {
         all.extend([1, 8, 64].map(|connections| Workload::Mix { mix, connections }));
@@ -31,8 +30,13 @@ pub fn chosen(options: &Options) -> Vec<Workload> {
     all.extend([Workload::Latency, Workload::Stream]);
     all.extend([1, 8].map(|workers| Workload::Connect { workers }));
     all.push(Workload::Idle);
+    all
+}
+
+/// Those that `--only` names, or else all of them, or those of a quick run.
+pub fn chosen(mut all: Vec<Workload>, options: &Options) -> Vec<Workload> {
     let names: Vec<String> = all.iter().map(|workload| workload.name()).collect();
-    let named = options.only.iter().any(|wanted| names.iter().any(|name| name.starts_with(wanted.as_str())));
+    let named = options.names_any(&names);
     all.retain(|workload| options.wants(&workload.name(), &names) && (named || !options.quick || workload.is_quick()));
     all
 }
