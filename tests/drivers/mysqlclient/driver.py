@@ -41,7 +41,7 @@ class MySQLClient(dbapi.Driver):
     def cancel(self):
         super().cancel()
         victim = self.connect()
-        self.conn.kill(victim.thread_id())  # its own means: COM_PROCESS_KILL, which ends the connection
+        self.conn.kill(victim.thread_id())  # its own means: a KILL of the id that the driver was given
         self.is_lost(victim)
 
 

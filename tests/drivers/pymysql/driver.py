@@ -36,7 +36,7 @@ class PyMySQL(dbapi.Driver):
 
     def cancel(self):
         super().cancel()
-        # Its own means: COM_PROCESS_KILL, which ends the connection.
+        # Its own means: a KILL of the id that the driver was given.
         victim = self.connect()
         self.conn.kill(victim.thread_id())
         self.is_lost(victim)
