@@ -1,6 +1,7 @@
 /* A refused EXECUTE leaves the statement whole: with TG_EXPECT_REFUSAL=1 the first EXECUTE of each connection must fail with 1226 HY000, and the
- * same statement, executed again without binding again, must succeed and write its row once. Client libraries send the parameter types with the
- * first EXECUTE only, whatever its answer, so whoever refused it must have kept them. Compiled like driver.c, once for each library. */
+ * same statement, executed again without binding again, must succeed and write its row once. libmariadb sends the parameter types with its first
+ * EXECUTE only, whatever the answer, so whoever refused it must have kept them (else the server says 1210); and long data that was sent before a
+ * refused EXECUTE must be thrown away, since the client sends it again (else it is doubled). Compiled like driver.c, once for each library. */
 #include <mysql.h>
 #include <stdarg.h>
 #include <stdio.h>
