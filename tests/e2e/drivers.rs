@@ -1,6 +1,8 @@
 //! Other people's client libraries through the proxy: each program of `tests/drivers`, plain and over TLS, before MySQL and
 //! before MariaDB. A program whose runtime is not installed says so and is passed over; `.ci/run` installs them all.
 
+mod execute_retry;
+
 mod mysql_async;
 mod sqlx;
 
@@ -93,6 +95,7 @@ macro_rules! drivers {
 }
 
 drivers! {
+    mysql mysqldump mysqlbinlog mysqlslap
     c_libmariadb c_libmysqlclient connector_python connector_python_c go java_mariadb mysqlclient node_mysql2 perl_dbd_mariadb
     perl_dbd_mysql php_mysqli php_pdo pymysql ruby_mysql2
 }
