@@ -147,10 +147,17 @@ async fn try_login(
             return Err(LoginEnd::Refuse(error, Counter::UpstreamLacksCapability));
         }
     };
+    let tls_host = match upstream_request::tls_host(shared, &greeting) {
+        Ok(tls_host) => tls_host,
+        Err(error) => {
+            finish::greeted_in_background(upstream, greeting, login_place);
+            return Err(LoginEnd::Upstream(error));
+        }
+    };
 
     // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
-    let sent = upstream_request::send(shared, &mut upstream, &greeting, &login, capabilities, &own);
+    let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
     let dropped = match tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await {
         Ok(Ok(dropped)) => dropped,
         Ok(Err(error)) => return Err(LoginEnd::Upstream(error)),
