@@ -6,4 +6,10 @@
 
 mod harness;
 
+mod change_user;
+mod finished_logins;
+mod logins;
+mod our_uid;
+mod proxy_protocol;
 mod sessions;
+mod tls;
