@@ -6,4 +6,12 @@
 
 mod harness;
 
+mod change_user;
+mod finished_logins;
+mod logins;
+mod our_uid;
+mod proxy_protocol;
 mod sessions;
+
+mod drivers;
+mod tls;

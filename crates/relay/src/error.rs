@@ -82,8 +82,9 @@ impl ClientError {
             1045,
             b"28000",
             format!(
-                "Access denied for user '{user}': the server asked for no proof; \
-                 accounts that the server tells by its peer's own user cannot log in through a proxy [tollgate]"
+                "Access denied for user '{user}': the server asked for no proof, or did not say that it goes by one \
+                 (an expired password?); accounts that it tells by its peer's own user cannot log in through a proxy \
+                 on its socket [tollgate]"
             ),
         )
     }

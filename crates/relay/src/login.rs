@@ -7,6 +7,7 @@
 pub(crate) mod exchange;
 pub(crate) mod finish;
 pub(crate) mod greet;
+pub(crate) mod our_uid;
 pub(crate) mod upstream_request;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::shared::Shared;
 use crate::upstream::UpstreamError;
 
 use exchange::{Exchange, ExchangeEnd};
+use our_uid::Told;
 
 /// Two legs that have agreed on who is there.
 #[derive(Debug)]
@@ -57,6 +59,7 @@ pub(crate) struct ClientRequest {
     pub(crate) payload: Vec<u8>,
     pub(crate) certificate: Option<crate::tls::ClientCertificate>,
     pub(crate) tls: bool,
+    pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
 }
 
@@ -139,7 +142,7 @@ async fn try_login(
     let ends = place.peer.zip(place.local);
     let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(LoginEnd::Upstream)?;
     handle.set_upstream_id(greeting.connection_id);
-    let capabilities = match upstream_request::negotiated(&login, &greeting) {
+    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
         Ok(capabilities) => capabilities,
         Err(missing) => {
             finish::greeted_in_background(upstream, greeting, login_place);
@@ -147,10 +150,17 @@ async fn try_login(
             return Err(LoginEnd::Refuse(error, Counter::UpstreamLacksCapability));
         }
     };
+    let tls_host = match upstream_request::tls_host(shared, &greeting) {
+        Ok(tls_host) => tls_host,
+        Err(error) => {
+            finish::greeted_in_background(upstream, greeting, login_place);
+            return Err(LoginEnd::Upstream(error));
+        }
+    };
 
     // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
-    let sent = upstream_request::send(shared, &mut upstream, &greeting, &login, capabilities, &own);
+    let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
     let dropped = match tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await {
         Ok(Ok(dropped)) => dropped,
         Ok(Err(error)) => return Err(LoginEnd::Upstream(error)),
@@ -171,6 +181,13 @@ async fn try_login(
             return Err(end.into_login_end(login.user));
         }
     };
+    if our_uid::may_have_let_us_in(shared, &greeting, capabilities) {
+        let told =
+            tokio::time::timeout(shared.upstream.settings.dial_timeout, our_uid::look(&mut upstream, capabilities));
+        if told.await.unwrap_or(Told::Nothing) != Told::ByProofOnly {
+            return Err(ExchangeEnd::WithoutProof.into_login_end(login.user));
+        }
+    }
     drop(login_place);
 
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);

@@ -56,8 +56,8 @@ pub struct Session {
     under_way: Option<UnderWay>,
     server: Server,
     entry: Entry,
-    /// Given back when the session ends.
-    _slots: (Option<Slot>, Slot),
+    /// Places under the limits per address and per user, given back when the session ends.
+    slots: (Option<Slot>, Slot),
 }
 
 /// What an ERR in place of the rest of a reply must fit.
@@ -97,7 +97,7 @@ impl Session {
             under_way: None,
             server,
             entry,
-            _slots: slots,
+            slots,
         }
     }
 

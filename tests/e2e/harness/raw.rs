@@ -46,7 +46,11 @@ impl Default for RawOptions {
 impl Raw {
     /// Connects, and reads nothing.
     pub(crate) fn dial(address: SocketAddr) -> Raw {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Raw::over(TcpStream::connect(address).expect("a connection"))
+    }
+
+    /// Over a connection that is there.
+    pub(crate) fn over(stream: TcpStream) -> Raw {
         stream.set_nodelay(true).expect("no delay");
         stream.set_read_timeout(Some(super::tollgate::PATIENCE)).expect("a time limit");
         Raw { stream, greeting: None, sequence: 0 }
@@ -69,6 +73,12 @@ impl Raw {
     /// `Err`: the payload of the ERR.
     pub(crate) fn login_with(address: SocketAddr, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
         let mut raw = Raw::greeted(address);
+        raw.request_login(login, options);
+        raw.answer(login).map(|_| raw)
+    }
+
+    /// Sends a login request, with a plugin that makes the server ask for the account's own.
+    pub(crate) fn request_login(&mut self, login: Login, options: &RawOptions) {
         let mut capabilities = options.capabilities;
         capabilities.set(Capabilities::CONNECT_WITH_DB, options.database.is_some());
         capabilities.set(Capabilities::CONNECT_ATTRS, options.attributes.is_some());
@@ -84,8 +94,7 @@ impl Raw {
             attributes: options.attributes.as_deref(),
             compression_level: None,
         };
-        raw.write(1, &request.encode());
-        raw.answer(login).map(|_| raw)
+        self.write(1, &request.encode());
     }
 
     /// Answers what a server asks until its OK, which is returned; `Err`: its ERR.
@@ -204,7 +213,7 @@ pub(crate) fn read_err(packet: &[u8]) -> (u16, String, String) {
     (err.code, state, String::from_utf8_lossy(err.message).into_owned())
 }
 
-fn proof(plugin: &[u8], password: &[u8], scramble: &[u8]) -> Vec<u8> {
+pub(crate) fn proof(plugin: &[u8], password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }
