@@ -6,4 +6,4 @@ mod tollgate;
 
 pub(crate) use in_process::InProcess;
 pub(crate) use raw::{Raw, RawOptions};
-pub(crate) use tollgate::{Tollgate, upstream};
+pub(crate) use tollgate::{Tollgate, upstream, wait_until};

@@ -6,4 +6,5 @@
 
 mod harness;
 
+mod health;
 mod sessions;
