@@ -7,12 +7,13 @@
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{Kind, Programs, parse_version};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::{Flavor, process, shell};
 
 /// Every container of ours has it: `docker ps --filter label=tollgate-sandbox`.
@@ -137,12 +138,8 @@ impl Docker {
 
 /// An engine that answers, with an image that is there or can be pulled.
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
-    let mut ask = Command::new("docker");
-    ask.args(["version", "--format", "{{.Server.Version}}"]);
-    // One that hangs must not keep us from the next source.
-    let engine = process::output_within(&mut ask, ENGINE_DEADLINE);
-    if let Err(error) = engine {
-        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error:#})");
+    if let Err(error) = engine() {
+        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error})");
     }
     if let Ok(host) = env::var("DOCKER_HOST") {
         ensure!(
@@ -159,6 +156,21 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
         .with_context(|| format!("image {}", docker.image))?;
     let origin = format!("Docker image {}", docker.image);
     Ok(Programs { flavor, version, origin, kind: Kind::Docker(docker) })
+}
+
+/// Asked once a process, for all flavors. One that hangs must not keep us from the next source.
+fn engine() -> &'static Result<(), String> {
+    static ENGINE: OnceLock<Result<(), String>> = OnceLock::new();
+    ENGINE.get_or_init(|| {
+        let mut ask = Command::new("docker");
+        ask.args(["version", "--format", "{{.Server.Version}}"]);
+        let begin = Instant::now();
+        let answer = process::output_within(&mut ask, ENGINE_DEADLINE);
+        if answer.is_err() && begin.elapsed() >= ENGINE_DEADLINE {
+            progress::note(&format!("the Docker engine gave no answer within {ENGINE_DEADLINE:?}"));
+        }
+        answer.map(drop).map_err(|error| format!("{error:#}"))
+    })
 }
 
 fn image(flavor: Flavor) -> Result<String> {
