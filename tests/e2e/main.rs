@@ -8,3 +8,5 @@ mod harness;
 
 mod health;
 mod sessions;
+
+mod drivers;

@@ -57,6 +57,7 @@ pub(crate) struct ClientRequest {
     pub(crate) payload: Vec<u8>,
     pub(crate) certificate: Option<crate::tls::ClientCertificate>,
     pub(crate) tls: bool,
+    pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
 }
 
@@ -139,7 +140,7 @@ async fn try_login(
     let ends = place.peer.zip(place.local);
     let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(LoginEnd::Upstream)?;
     handle.set_upstream_id(greeting.connection_id);
-    let capabilities = match upstream_request::negotiated(&login, &greeting) {
+    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
         Ok(capabilities) => capabilities,
         Err(missing) => {
             finish::greeted_in_background(upstream, greeting, login_place);
