@@ -5,5 +5,5 @@ mod raw;
 mod tollgate;
 
 pub(crate) use in_process::InProcess;
-pub(crate) use raw::{Raw, RawOptions};
-pub(crate) use tollgate::{Tollgate, upstream};
+pub(crate) use raw::{Raw, RawOptions, read_err};
+pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};

@@ -7,3 +7,12 @@
 mod harness;
 
 mod sessions;
+
+mod drain;
+mod failover;
+mod holding;
+mod kill;
+mod leaving;
+mod limits;
+mod readiness;
+mod upstream_loss;
