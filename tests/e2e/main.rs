@@ -16,3 +16,5 @@ mod leaving;
 mod limits;
 mod readiness;
 mod upstream_loss;
+
+mod drivers;

@@ -57,6 +57,7 @@ pub(crate) struct ClientRequest {
     pub(crate) payload: Vec<u8>,
     pub(crate) certificate: Option<crate::tls::ClientCertificate>,
     pub(crate) tls: bool,
+    pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
 }
 
@@ -159,7 +160,7 @@ async fn try_login(
         LoginEnd::Upstream(error)
     })?;
     handle.set_upstream(greeting.connection_id, upstream.peer);
-    let capabilities = match upstream_request::negotiated(&login, &greeting) {
+    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
         Ok(capabilities) => capabilities,
         Err(missing) => {
             finish::greeted_in_background(upstream, greeting, login_place);

@@ -34,9 +34,18 @@ const SHAPING: Capabilities = Capabilities::CONNECT_WITH_DB
     .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
 
-/// What the three agree on. `Err` names what the upstream lacks of what the client was offered and took.
-pub(crate) fn negotiated(login: &LoginRequest<'_>, upstream: &Greeting) -> Result<Capabilities, String> {
-    let wanted = login.capabilities - Capabilities::COMPRESS - Capabilities::ZSTD_COMPRESSION - Capabilities::SSL;
+/// What the three agree on. As servers do, what was not offered is masked. `Err` names what the upstream lacks of what
+/// the client was offered and took.
+pub(crate) fn negotiated(
+    login: &LoginRequest<'_>,
+    offered: Capabilities,
+    upstream: &Greeting,
+) -> Result<Capabilities, String> {
+    let wanted = login.capabilities
+        - (SHAPING - offered)
+        - Capabilities::COMPRESS
+        - Capabilities::ZSTD_COMPRESSION
+        - Capabilities::SSL;
     let missing = (wanted & SHAPING) - upstream.capabilities;
     if missing.is_empty() { Ok(wanted) } else { Err(format!("{missing:?}")) }
 }

@@ -15,10 +15,15 @@ use crate::login::upstream_request::{ATTRIBUTES_LIMIT, NO_PLUGIN, own_attributes
 
 impl Session {
     pub(super) async fn change_user(&mut self, request: &Request) -> Result<Flow, SessionError> {
-        if !request.whole {
+        // Attributes may make it larger than what is looked at of other commands.
+        if request.header.length > self.shared.settings.login_size {
             return Err(SessionError::ClientMalformed("COM_CHANGE_USER is too large"));
         }
         let whole = HEADER_LENGTH + request.header.length;
+        self.client.input.reserve(whole);
+        while self.client.input.len() < whole {
+            self.more_from_client().await?;
+        }
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {
             Ok(change) => change,

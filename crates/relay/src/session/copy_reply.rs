@@ -18,20 +18,22 @@ impl Session {
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
             self.pass_on(step.consumed).await?;
-            let mut stop = step.stop;
-            if let Stop::Redirect(length) = stop {
-                stop = self.pass_without_redirect(length).await?;
-            }
-            match stop {
+            match step.stop {
                 Stop::End => return Ok(()),
-                Stop::LocalInfile => Box::pin(self.copy_local_infile()).await?,
+                // What is behind it may be here already.
+                Stop::Redirect(length) => match self.pass_without_redirect(length).await? {
+                    Stop::End => return Ok(()),
+                    _ => continue,
+                },
+                Stop::LocalInfile => {
+                    Box::pin(self.copy_local_infile()).await?;
+                    continue;
+                }
                 // One packet is 16 MiB at the most.
                 Stop::NeedWhole(length) => self.upstream.input.reserve(length),
-                Stop::NeedMore | Stop::Redirect(_) => {}
+                Stop::NeedMore => {}
             }
-            if stop != Stop::LocalInfile || self.upstream.input.is_empty() {
-                self.more_from_upstream().await?;
-            }
+            self.more_from_upstream().await?;
         }
     }
 
@@ -53,15 +55,15 @@ impl Session {
     pub(super) async fn more_from_upstream(&mut self) -> Result<(), SessionError> {
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
-            handle.register(context.waker());
-            if handle.signal() == Signal::Cut {
-                return Poll::Ready(Err(SessionError::Cut));
-            }
             match upstream.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::UpstreamGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::UpstreamIo(error))),
                 Poll::Pending => {}
+            }
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
             }
             while client.input.has_room() {
                 match client.poll_fill(context) {

@@ -24,6 +24,9 @@ impl Session {
     ) -> Result<(), SessionError> {
         self.in_flight = Some(permit);
         self.tracker.begin(command.reply_shape());
+        if reading.asks_for_cursor {
+            self.tracker.expect_cursor();
+        }
         if let (Command::StmtSendLongData, Some(id)) = (command, reading.statement_id)
             && let Some(prepared) = self.statements.prepared_mut(id)
         {

@@ -17,6 +17,8 @@ pub(super) struct Reading {
     pub(super) locks: LockEffect,
     /// The statement that is executed, closed, reset or fetched from.
     pub(super) statement_id: Option<u32>,
+    /// An EXECUTE that opens a cursor: rows come when they are fetched.
+    pub(super) asks_for_cursor: bool,
     /// How its parameters are laid out.
     pub(super) execute: Option<Execute>,
     /// The payload to send in place of the client's, or of its inspected part.
@@ -107,6 +109,7 @@ impl Session {
 
     fn read_execute(&self, payload: &[u8], reading: &mut Reading) {
         reading.statement_id = self.statement_id(payload);
+        reading.asks_for_cursor = Execute::asks_for_cursor(payload);
         let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
         reading.locks = prepared.locks;
         let Some(types) = &prepared.kept_types else { return };
