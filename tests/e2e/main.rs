@@ -13,5 +13,14 @@ mod our_uid;
 mod proxy_protocol;
 mod sessions;
 
+mod drain;
+mod failover;
+mod holding;
+mod kill;
+mod leaving;
+mod limits;
+mod readiness;
+mod upstream_loss;
+
 mod drivers;
 mod tls;
