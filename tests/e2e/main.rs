@@ -11,6 +11,7 @@ mod finished_logins;
 mod logins;
 mod our_uid;
 mod proxy_protocol;
+mod health;
 mod sessions;
 
 mod drain;

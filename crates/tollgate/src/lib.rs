@@ -10,6 +10,8 @@ pub mod cli;
 
 mod check;
 
+mod health;
+
 mod run;
 
 pub mod proxy;
