@@ -73,7 +73,9 @@ fn through_the_proxy(name: &str) {
             let output = run_program(name, tollgate.address, flavor, tls).output().expect("the driver's program");
             let Some(text) = judge(name, &output) else { return };
             assert!(text.lines().any(|line| line == "done"), "driver {name} did not finish:\n{text}");
-            assert!(tollgate.counter("logins_succeeded") > 0, "{name} did not come through the proxy");
+            // A program may have nothing to do before a server of the other kind, and says so.
+            let did_something = text.lines().any(|line| line.starts_with("ok "));
+            assert!(!did_something || tollgate.counter("logins_succeeded") > 0, "{name} went around the proxy");
         }
         assert_eq!(tollgate.counter("upstream_malformed"), 0, "{name}: a reply could not be followed");
         assert_eq!(tollgate.counter("client_malformed"), 0, "{name}: a command could not be read");

@@ -6,7 +6,22 @@
 
 mod harness;
 
+mod change_user;
+mod finished_logins;
 mod health;
+mod logins;
+mod our_uid;
+mod proxy_protocol;
 mod sessions;
 
+mod drain;
+mod failover;
+mod holding;
+mod kill;
+mod leaving;
+mod limits;
+mod readiness;
+mod upstream_loss;
+
 mod drivers;
+mod tls;

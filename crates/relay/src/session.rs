@@ -11,6 +11,7 @@ mod change_user;
 mod copy_reply;
 mod forward;
 mod inspect;
+mod kill_parameter;
 mod local_infile;
 mod read_command;
 mod refuse;
@@ -29,7 +30,7 @@ use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
 
 use crate::admission::Permit;
 use crate::counters::Counter;
-use crate::error::SessionError;
+use crate::error::{Blame, SessionError};
 use crate::facts::SessionFacts;
 use crate::leg::Leg;
 use crate::limits::Slot;
@@ -54,10 +55,12 @@ pub struct Session {
     in_flight: Option<Permit>,
     /// The command that is under way, for what is told to a client whose upstream breaks.
     under_way: Option<UnderWay>,
+    /// Whether the client has sent a command yet.
+    asked: bool,
     server: Server,
     entry: Entry,
-    /// Given back when the session ends.
-    _slots: (Option<Slot>, Slot),
+    /// Places under the limits per address and per user, given back when the session ends.
+    slots: (Option<Slot>, Slot),
 }
 
 /// What an ERR in place of the rest of a reply must fit.
@@ -67,6 +70,15 @@ struct UnderWay {
     sequence: u8,
     /// Whether anything of the reply has gone to the client.
     answered: bool,
+    /// Whose turn it is.
+    turn: Turn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The upstream has not got all of the command or file: if the rest never comes, it does nothing with it.
+    Client,
+    Upstream,
 }
 
 /// Serves one connection to its end. `connection_slot` and `unauthenticated` are places under the limits.
@@ -95,9 +107,10 @@ impl Session {
             locks: LockState::default(),
             in_flight: None,
             under_way: None,
+            asked: false,
             server,
             entry,
-            _slots: slots,
+            slots,
         }
     }
 
@@ -114,11 +127,12 @@ impl Session {
 
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
+        self.asked = true;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
         };
-        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false });
+        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false, turn: Turn::Client });
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }
@@ -142,6 +156,9 @@ impl Session {
         self.forward(command, &request, &reading, permit).await?;
         if command == Command::Quit {
             return Ok(Flow::Quit);
+        }
+        if let Some(under_way) = &mut self.under_way {
+            under_way.turn = Turn::Upstream;
         }
         match shape {
             ReplyShape::None => {}
@@ -193,9 +210,24 @@ impl Session {
             self.shared.counters.add(counter);
         }
         debug!(connection = self.handle().id, blame = ?error.blame(), %error, "session ended");
+        if error.blame() == Blame::Upstream {
+            self.shared.upstream.doubt();
+        }
+        self.say_why(&error).await;
         match error {
-            SessionError::ClientGone | SessionError::ClientIo(_) => self.abandon().await,
-            error => self.say_why(&error).await,
+            SessionError::ClientGone | SessionError::ClientIo(_) => {
+                if self.under_way.is_some() && !self.tracker.is_idle() {
+                    self.shared.counters.add(Counter::LeftDuringReply);
+                }
+                self.abandon().await;
+            }
+            SessionError::Cut => self.abandon().await,
+            SessionError::ClientMalformed(_)
+            | SessionError::UpstreamGone
+            | SessionError::UpstreamIo(_)
+            | SessionError::OutOfSync(_)
+            | SessionError::TooLargeToInspect(_)
+            | SessionError::Drained => {}
         }
     }
 
@@ -203,15 +235,14 @@ impl Session {
     async fn say_why(&mut self, error: &SessionError) {
         let Some(client_error) = error.client_error() else { return };
         let payload = client_error.payload(self.capabilities());
-        let sequence = match (self.under_way, error) {
-            (Some(under_way), _) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
-            (Some(_), _) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
+        let sequence = match self.under_way {
+            Some(under_way) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
+            Some(_) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
                 Some(self.tracker.sequence.wrapping_add(1))
             }
-            (Some(_), _) => None,
-            // Between commands a server tells why it closes, with the number that the next reply would have.
-            (None, SessionError::Drained | SessionError::Cut) => Some(0),
-            (None, _) => None,
+            Some(_) => None,
+            // A server that shuts down or is lost just closes between commands (checked: MySQL 9.7).
+            None => None,
         };
         let goodbye = async {
             if let Some(sequence) = sequence {

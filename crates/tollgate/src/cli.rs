@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,7 +42,13 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    main_with(std::env::args_os())
+}
+
+/// The same with a command line of the caller's, the program's name first: for programs that are the proxy besides
+/// something else, as the demo is.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let done = match Arguments::parse_from(arguments).command {
         Command::Run { config } => crate::run::run(&config),
         Command::Check { config } => crate::check::check(&config),
         Command::Health { address, live } => {

@@ -10,6 +10,7 @@ use wire::{Stop, without_redirect};
 use super::Session;
 use crate::counters::Counter;
 use crate::error::SessionError;
+use crate::registry::Signal;
 
 impl Session {
     /// Until the reply has ended. Not cancel safe.
@@ -52,13 +53,17 @@ impl Session {
     /// Waits for more of the reply. Meanwhile the client may send ahead, up to one chunk, or leave.
     #[inline]
     pub(super) async fn more_from_upstream(&mut self) -> Result<(), SessionError> {
-        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
             match upstream.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::UpstreamGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::UpstreamIo(error))),
                 Poll::Pending => {}
+            }
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
             }
             while client.input.has_room() {
                 match client.poll_fill(context) {

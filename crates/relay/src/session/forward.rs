@@ -11,6 +11,7 @@ use super::inspect::Reading;
 use super::read_command::Request;
 use crate::admission::Permit;
 use crate::error::SessionError;
+use crate::registry::Signal;
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.
@@ -72,8 +73,12 @@ impl Session {
 
     /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
     pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
-        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
+            }
             match client.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(More::Client)),

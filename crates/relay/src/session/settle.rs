@@ -16,7 +16,7 @@ impl Session {
         let succeeded = self.tracker.error.is_none();
         match command {
             Command::StmtPrepare => match self.tracker.prepared.filter(|_| succeeded) {
-                Some(prepared) => self.statements.insert(prepared, reading.locks),
+                Some(prepared) => self.statements.insert(prepared, reading.locks, reading.kills_parameter),
                 None => self.statements.prepare_failed(),
             },
             Command::StmtClose => {
