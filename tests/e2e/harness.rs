@@ -11,5 +11,3 @@ pub(crate) use programs::{mysql, mysql_at_socket};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
 pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};
-pub(crate) use raw::{Raw, RawOptions};
-pub(crate) use tollgate::{Tollgate, upstream, wait_until};

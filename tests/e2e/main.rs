@@ -8,10 +8,10 @@ mod harness;
 
 mod change_user;
 mod finished_logins;
+mod health;
 mod logins;
 mod our_uid;
 mod proxy_protocol;
-mod health;
 mod sessions;
 
 mod drain;

@@ -5,7 +5,7 @@ use wire::packet::{HEADER_LENGTH, put_packet};
 use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
 
 use super::read_command::Request;
-use super::{Flow, Session, UnderWay};
+use super::{Flow, Session, Turn, UnderWay};
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::login::exchange::{Exchange, ExchangeEnd};
@@ -86,7 +86,7 @@ impl Session {
         let exchanged = exchange.run(&self.shared, &mut self.client, &mut self.upstream);
         let end = timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout));
         // What is said from here on follows the packets of the exchange.
-        self.under_way = Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false });
+        self.under_way = Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
         match end {
             Ok(ok) if self.was_proved().await => Ok(Some(ok)),
             Ok(_) => Err(self.refuse_without_proof(change).await),
