@@ -165,7 +165,8 @@ fn after_a_refused_change(address: std::net::SocketAddr) -> Vec<String> {
             }
         }
     }
-    seen.push(format!("{:02x?}", execute(&mut raw, statement)));
+    // The message has the id in it, which counts up over all sessions.
+    seen.push(format!("EXECUTE: {}", read_err(&execute(&mut raw, statement)).0));
     change(&mut raw, MONITOR, b"").expect("a good one afterwards");
     seen
 }

@@ -127,16 +127,16 @@ impl Exchange {
             let packet = next(client, upstream, shared.settings.login_size, self.upstream_waits).await?;
             match packet {
                 From::Upstream(payload) => {
-                    if let Some(ok) = self.from_upstream(shared, client, upstream, payload).await? {
+                    if let Some(ok) = self.upstream_said(shared, client, upstream, payload).await? {
                         return Ok(ok);
                     }
                 }
-                From::Client(payload) => self.from_client(shared, client, upstream, payload).await?,
+                From::Client(payload) => self.client_said(shared, client, upstream, payload).await?,
             }
         }
     }
 
-    async fn from_upstream(
+    async fn upstream_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
@@ -207,7 +207,7 @@ impl Exchange {
         self.send_upstream(upstream, answer).await
     }
 
-    async fn from_client(
+    async fn client_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
