@@ -28,7 +28,9 @@ impl Session {
                 Stop::NeedWhole(length) => self.upstream.input.reserve(length),
                 Stop::NeedMore | Stop::Redirect(_) => {}
             }
-            if stop != Stop::LocalInfile || self.upstream.input.is_empty() {
+            // Behind a file or a rewritten packet the rest may be here already, and nothing more to come.
+            let unseen = matches!(step.stop, Stop::LocalInfile | Stop::Redirect(_));
+            if !unseen || self.upstream.input.is_empty() {
                 self.more_from_upstream().await?;
             }
         }
@@ -42,7 +44,11 @@ impl Session {
         if let Some(under_way) = &mut self.under_way {
             under_way.answered = true;
         }
-        let sent = self.client.transport.send(&self.upstream.input.unread()[..count]).await;
+        let bytes = &self.upstream.input.unread()[..count];
+        let sent = match &mut self.renumber {
+            None => self.client.transport.send(bytes).await,
+            Some(renumber) => self.client.transport.send(&renumber.apply(bytes)).await,
+        };
         self.upstream.input.consume(count);
         sent.map_err(SessionError::ClientIo)
     }
@@ -75,7 +81,7 @@ impl Session {
     async fn pass_without_redirect(&mut self, length: usize) -> Result<Stop, SessionError> {
         let packet = &self.upstream.input.unread()[..length];
         let stop = self.tracker.pass_packet(packet)?;
-        let sequence = Header::read(packet).map_or(0, |header| header.sequence);
+        let sequence = Header::read(packet).map_or(0, |header| self.as_client_counts(header.sequence));
         let payload = &packet[HEADER_LENGTH..];
         let stripped = without_redirect(payload, self.facts.capabilities);
         let mut rewritten = Vec::new();
