@@ -6,4 +6,6 @@
 
 mod harness;
 
+mod differential;
+mod execute_refused;
 mod sessions;
