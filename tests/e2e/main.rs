@@ -7,6 +7,8 @@
 mod harness;
 
 mod change_user;
+mod differential;
+mod execute_refused;
 mod finished_logins;
 mod health;
 mod logins;

@@ -9,6 +9,7 @@ use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
+use super::renumber::Renumber;
 use crate::admission::Permit;
 use crate::error::SessionError;
 use crate::registry::Signal;
@@ -23,6 +24,7 @@ impl Session {
         permit: Permit,
     ) -> Result<(), SessionError> {
         self.in_flight = Some(permit);
+        self.renumber = None;
         self.tracker.begin(command.reply_shape());
         if reading.asks_for_cursor {
             self.tracker.expect_cursor();
@@ -43,7 +45,8 @@ impl Session {
             (None, false) => self.stream_command().await,
             (Some(payload), true) => {
                 let mut packets = Vec::with_capacity(HEADER_LENGTH + payload.len());
-                put_packet(&mut packets, request.header.sequence, payload);
+                let next = put_packet(&mut packets, request.header.sequence, payload);
+                self.renumber = Renumber::between(next.wrapping_sub(1), request.header.sequence);
                 let sent = self.upstream.transport.send(&packets).await;
                 self.client.input.consume(HEADER_LENGTH + request.header.length);
                 self.after_send(sent)
