@@ -51,7 +51,7 @@ impl Session {
             charset: Some(change.charset.unwrap_or(0)),
             auth_plugin: Some(NO_PLUGIN),
             attributes: Some(&block.block),
-            ..change.clone()
+            ..change
         };
         let mut packet = Vec::new();
         put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));
@@ -86,7 +86,8 @@ impl Session {
         let exchanged = exchange.run(&self.shared, &mut self.client, &mut self.upstream);
         let end = timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout));
         // What is said from here on follows the packets of the exchange.
-        self.under_way = Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
+        self.under_way =
+            Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
         match end {
             Ok(ok) if self.was_proved().await => Ok(Some(ok)),
             Ok(_) => Err(self.refuse_without_proof(change).await),
