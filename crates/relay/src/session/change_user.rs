@@ -51,7 +51,7 @@ impl Session {
             charset: Some(change.charset.unwrap_or(0)),
             auth_plugin: Some(NO_PLUGIN),
             attributes: Some(&block.block),
-            ..change.clone()
+            ..change
         };
         let mut packet = Vec::new();
         put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));
