@@ -85,7 +85,7 @@ fn the_retry_has_the_types_of_the_refused() {
         let values = [Value::int(-5), Value::text("text"), Value::Null(6)];
         let prepare = Step::Prepare("SELECT ?, ?, ?".to_owned());
         let again = [execute(&values, true), execute(&values, false), execute(&values, false)];
-        let refused = [&[prepare.clone()], again.as_slice()].concat();
+        let refused = [std::slice::from_ref(&prepare), again.as_slice()].concat();
         check(server, capabilities, 2, &refused, &[prepare, execute(&values, true)]);
     });
 }
@@ -96,7 +96,7 @@ fn long_data_is_not_doubled() {
         let prepare = Step::Prepare("SELECT ?, LENGTH(?)".to_owned());
         let data = [long_data(0, b"some "), long_data(0, b"data"), long_data(1, &[7; 50_000])];
         let values = [Value::Long(BLOB), Value::Long(BLOB)];
-        let direct = [&[prepare.clone()], data.as_slice(), &[execute(&values, true)]].concat();
+        let direct = [std::slice::from_ref(&prepare), data.as_slice(), &[execute(&values, true)]].concat();
         let refused = [
             &[prepare],
             data.as_slice(),

@@ -4,6 +4,7 @@
 mod binlog;
 mod execute_refused;
 mod files;
+mod held;
 mod pair;
 mod pipelined;
 mod redirects;

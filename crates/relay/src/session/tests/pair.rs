@@ -34,12 +34,18 @@ const ROOM: usize = 96 << 20;
 pub(super) struct Gate {
     asked: Mutex<Vec<Command>>,
     refused: Mutex<VecDeque<Command>>,
+    held: Mutex<Option<Command>>,
 }
 
 impl Gate {
     /// The next time that this is asked for, it is refused.
     pub(super) fn refuse(&self, command: Command) {
         self.refused.lock().unwrap().push_back(command);
+    }
+
+    /// From now on this is held, for ever.
+    pub(super) fn hold(&self, command: Command) {
+        *self.held.lock().unwrap() = Some(command);
     }
 
     /// What was asked since the last look.
@@ -51,6 +57,9 @@ impl Gate {
 impl Admission for Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         self.asked.lock().unwrap().push(ask.command);
+        if *self.held.lock().unwrap() == Some(ask.command) {
+            return Verdict::Hold(Box::pin(std::future::pending()));
+        }
         let mut refused = self.refused.lock().unwrap();
         if refused.front() == Some(&ask.command) {
             refused.pop_front();
@@ -150,6 +159,11 @@ impl Pair {
 
     pub(super) async fn upstream_sends(&mut self, bytes: &[u8]) {
         self.upstream.write_all(bytes).await.unwrap();
+    }
+
+    /// The upstream's end goes; the test has nothing more to do with it.
+    pub(super) fn closes_upstream(&mut self) {
+        self.upstream = tokio::io::duplex(1).0;
     }
 
     /// Exactly these bytes, and no more.
