@@ -18,6 +18,8 @@ CREATE USER app@'%' IDENTIFIED BY 'app-pw';
 GRANT ALL ON *.* TO app@'%' WITH GRANT OPTION;
 CREATE USER etl@'%' IDENTIFIED BY 'etl-pw';
 GRANT ALL ON *.* TO etl@'%';
+-- With it, which ALL includes, tollgate could not end their statements without having it too.
+REVOKE SYSTEM_USER ON *.* FROM app@'%', etl@'%';
 CREATE USER monitor@'%' IDENTIFIED BY 'monitor-pw';
 GRANT REPLICATION CLIENT, PROCESS ON *.* TO monitor@'%';
 GRANT SELECT ON performance_schema.* TO monitor@'%';
