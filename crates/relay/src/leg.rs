@@ -68,8 +68,7 @@ impl Leg {
     /// A packet that is in the buffer whole.
     fn take_packet(&mut self, limit: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let unread = self.input.unread();
-        // A client that believes this to be a TLS port would otherwise be waited for until the time is over.
-        if self.sequence == 1 && matches!(unread, [0x16, 0x03, 0x00..=0x04, ..]) {
+        if self.sequence == 1 && is_tls_hello(unread) {
             return Err(ReadError::TlsHello);
         }
         let Some(header) = Header::read(unread) else { return Ok(None) };
@@ -108,5 +107,28 @@ impl Leg {
     pub fn wrap(&mut self, transport: Transport) {
         self.transport = transport;
         self.secure = true;
+    }
+}
+
+/// A client that believes this to be a TLS port would otherwise be waited for until the time is over. The first four
+/// bytes could also be the header of a login request, of 790 bytes for one; its capabilities follow, and the second byte
+/// of these has PROTOCOL_41's bit, where a hello has its type, 1.
+fn is_tls_hello(unread: &[u8]) -> bool {
+    matches!(unread, [0x16, 0x03, 0x00..=0x04, _, _, 0x01, ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_request_is_no_tls_hello_however_long() {
+        let hello = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03];
+        assert!(is_tls_hello(&hello));
+        let capabilities = wire::Capabilities::PROTOCOL_41.bits().to_le_bytes();
+        for length in [0x0316, 0x1_0316] {
+            let header = Header { length, sequence: 1 }.bytes();
+            assert!(!is_tls_hello(&[&header[..], &capabilities].concat()), "{length}");
+        }
     }
 }
