@@ -17,19 +17,21 @@ impl Session {
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
             self.pass_on(step.consumed).await?;
-            let mut stop = step.stop;
-            if let Stop::Redirect(length) = stop {
-                stop = self.pass_without_redirect(length).await?;
-            }
-            match stop {
+            match step.stop {
                 Stop::End => return Ok(()),
+                Stop::NeedMore => self.more_from_upstream().await?,
+                Stop::NeedWhole(length) => {
+                    // One packet is 16 MiB at the most.
+                    self.upstream.input.reserve(length);
+                    self.more_from_upstream().await?;
+                }
+                // After these two the rest may have arrived already: the tracker says whether to wait for it.
                 Stop::LocalInfile => Box::pin(self.copy_local_infile()).await?,
-                // One packet is 16 MiB at the most.
-                Stop::NeedWhole(length) => self.upstream.input.reserve(length),
-                Stop::NeedMore | Stop::Redirect(_) => {}
-            }
-            if stop != Stop::LocalInfile || self.upstream.input.is_empty() {
-                self.more_from_upstream().await?;
+                Stop::Redirect(length) => {
+                    if self.pass_without_redirect(length).await? == Stop::End {
+                        return Ok(());
+                    }
+                }
             }
         }
     }
