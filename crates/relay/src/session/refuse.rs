@@ -3,6 +3,7 @@
 use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 use wire::{Command, Execute, ReplyShape, Stop};
 
+use super::forward::More;
 use super::inspect::Reading;
 use super::read_command::Request;
 use super::{Flow, Session};
@@ -95,7 +96,9 @@ impl Session {
             if passage.is_done() {
                 return Ok(passage.sequence);
             }
-            self.more_from_client().await?;
+            if self.more_from_client().await? == More::UpstreamClosed {
+                return Err(SessionError::UpstreamGone);
+            }
         }
     }
 }
