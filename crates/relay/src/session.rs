@@ -67,6 +67,17 @@ struct UnderWay {
     sequence: u8,
     /// Whether anything of the reply has gone to the client.
     answered: bool,
+    /// How much of the command the upstream has.
+    sent: Sent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    /// Nothing, or only its beginning: no server runs it.
+    NotYet,
+    Whole,
+    /// The upstream broke while it was sent: what it said before is the reply, and the last one.
+    CutShort,
 }
 
 /// Serves one connection to its end. `connection_slot` and `unauthenticated` are places under the limits.
@@ -118,7 +129,7 @@ impl Session {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
         };
-        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false });
+        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false, sent: Sent::NotYet });
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }
@@ -139,7 +150,10 @@ impl Session {
                 Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
             }
         };
-        self.forward(command, &request, &reading, permit).await?;
+        let sent = self.forward(command, &request, &reading, permit).await?;
+        if let Some(under_way) = &mut self.under_way {
+            under_way.sent = sent;
+        }
         if command == Command::Quit {
             return Ok(Flow::Quit);
         }
@@ -154,6 +168,10 @@ impl Session {
             | ReplyShape::Login => self.copy_reply().await?,
         }
         self.settle(command, reading);
+        if sent == Sent::CutShort {
+            // The rest of this command must not be taken for the next.
+            return Err(SessionError::UpstreamGone);
+        }
         Ok(Flow::Continue)
     }
 

@@ -4,12 +4,13 @@
 //! connection, and with it the permit, is kept until the statement answers; where the proxy has a user for it, the
 //! statement is killed.
 
-use super::Session;
+use super::{Sent, Session, UnderWay};
 use crate::counters::Counter;
 
 impl Session {
     pub(super) async fn abandon(mut self) {
-        let runs = self.under_way.is_some_and(|under_way| !under_way.answered) && !self.tracker.is_idle();
+        let sent = |under_way: UnderWay| under_way.sent != Sent::NotYet && !under_way.answered;
+        let runs = self.under_way.is_some_and(sent) && !self.tracker.is_idle();
         if self.under_way.is_some() && !self.tracker.is_idle() {
             self.shared.counters.add(Counter::LeftDuringReply);
         }

@@ -6,9 +6,9 @@ use std::task::Poll;
 use wire::Command;
 use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 
-use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
+use super::{Sent, Session};
 use crate::admission::Permit;
 use crate::error::SessionError;
 
@@ -20,7 +20,7 @@ impl Session {
         request: &Request,
         reading: &Reading,
         permit: Permit,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Sent, SessionError> {
         self.in_flight = Some(permit);
         self.tracker.begin(command.reply_shape());
         if let (Command::StmtSendLongData, Some(id)) = (command, reading.statement_id)
@@ -44,12 +44,12 @@ impl Session {
                 self.client.input.consume(HEADER_LENGTH + request.header.length);
                 self.after_send(sent)
             }
-            (Some(payload), false) => self.stream_rewritten(request, payload).await,
+            (Some(payload), false) => self.stream_rewritten(request, payload).await.map(|()| Sent::Whole),
         }
     }
 
     /// A command that is larger than what is looked at: passed on as it arrives.
-    async fn stream_command(&mut self) -> Result<(), SessionError> {
+    async fn stream_command(&mut self) -> Result<Sent, SessionError> {
         let mut passage = Passage::new();
         loop {
             let count = passage.advance(self.client.input.unread());
@@ -62,7 +62,7 @@ impl Session {
                 return self.after_send(sent);
             }
             if self.more_from_client().await? == More::UpstreamClosed {
-                return Ok(());
+                return self.after_send(Err(std::io::ErrorKind::UnexpectedEof.into()));
             }
         }
     }
@@ -90,11 +90,11 @@ impl Session {
     }
 
     /// An upstream that closed may have said why before: that is read as the reply, and then the end.
-    fn after_send(&mut self, sent: std::io::Result<()>) -> Result<(), SessionError> {
+    fn after_send(&mut self, sent: std::io::Result<()>) -> Result<Sent, SessionError> {
         match sent {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Sent::Whole),
             Err(error) if self.tracker.is_idle() => Err(SessionError::UpstreamIo(error)),
-            Err(_) => Ok(()),
+            Err(_) => Ok(Sent::CutShort),
         }
     }
 }

@@ -23,7 +23,8 @@ impl Session {
                 if passage.passed == 0 {
                     // The reply goes on behind the client's last packet.
                     if let Some(under_way) = &mut self.under_way {
-                        *under_way = super::UnderWay { sequence: passage.sequence, answered: false };
+                        under_way.sequence = passage.sequence;
+                        under_way.answered = false;
                     }
                     return Ok(());
                 }
