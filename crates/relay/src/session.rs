@@ -125,6 +125,7 @@ impl Session {
 
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
+        self.expect_nothing_unasked()?;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;

@@ -67,11 +67,15 @@ impl Session {
                     Poll::Pending => break,
                 }
             }
-            match upstream.poll_fill(context) {
-                Poll::Ready(Ok(0)) => Poll::Ready(Err(SessionError::UpstreamGone)),
-                Poll::Ready(Ok(_)) | Poll::Pending => Poll::Pending,
-                Poll::Ready(Err(error)) => Poll::Ready(Err(SessionError::UpstreamIo(error))),
+            while upstream.input.has_room() {
+                match upstream.poll_fill(context) {
+                    Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::UpstreamGone)),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::UpstreamIo(error))),
+                    Poll::Pending => break,
+                }
             }
+            Poll::Pending
         })
         .await
         .inspect_err(|error| {
