@@ -9,6 +9,12 @@ use super::Session;
 use super::read_command::Request;
 use crate::error::ClientError;
 
+/// The command byte and a statement's id.
+const CLOSE_LENGTH: usize = 1 + 4;
+
+/// And a parameter's number.
+const LONG_DATA_HEADER: usize = 1 + 4 + 2;
+
 /// The facts of one command that live until it is settled.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
@@ -43,11 +49,11 @@ impl Session {
             }
             Command::ProcessKill => self.read_process_kill(payload, &mut reading),
             Command::StmtExecute => self.read_execute(payload, &mut reading),
-            Command::StmtBulkExecute
-            | Command::StmtSendLongData
-            | Command::StmtClose
-            | Command::StmtReset
-            | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
+            Command::StmtSendLongData => reading.statement_id = self.unanswered(payload, LONG_DATA_HEADER)?,
+            Command::StmtClose => reading.statement_id = self.unanswered(payload, CLOSE_LENGTH)?,
+            Command::StmtBulkExecute | Command::StmtReset | Command::StmtFetch => {
+                reading.statement_id = self.statement_id(payload);
+            }
             Command::Quit
             | Command::InitDb
             | Command::FieldList
@@ -109,6 +115,15 @@ impl Session {
             }
             reading.execute = Some(execute);
         }
+    }
+
+    /// The statement of a command that has no reply. MySQL answers one that is cut all the same, with 1835, which would
+    /// then be taken for the reply to the next.
+    fn unanswered(&self, payload: &[u8], least: usize) -> Result<Option<u32>, ClientError> {
+        if payload.len() < least {
+            return Err(ClientError::malformed_command("a statement's id or parameter is cut"));
+        }
+        Ok(self.statement_id(payload))
     }
 
     /// The statement that a command names; MariaDB's clients name the one prepared last by -1.
