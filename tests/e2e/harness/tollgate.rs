@@ -100,6 +100,13 @@ impl Tollgate {
         value.unwrap_or_else(|| panic!("no counter {name}")).parse().expect("a number")
     }
 
+    /// Connections of clients that are there now.
+    pub(crate) fn sessions(&self) -> u64 {
+        let (_, metrics) = self.get("/metrics");
+        let value = metrics.lines().find_map(|line| line.strip_prefix("tollgate_sessions "));
+        value.expect("the gauge").parse().expect("a number")
+    }
+
     /// Waits until a counter has this value.
     pub(crate) fn await_counter(&self, name: &str, value: u64) {
         wait_until(&format!("{name} = {value}"), || self.counter(name) == value);
