@@ -36,7 +36,7 @@ impl Watched {
     }
 
     /// In the end: the others have left nothing behind.
-    fn is_undisturbed(mut self) {
+    fn ends_undisturbed(mut self) {
         self.is_healthy();
         wait_until("only the healthy session is left", || self.tollgate.sessions() == 1);
         assert!(!self.tollgate.log().contains("panicked"), "{}", self.tollgate.log());

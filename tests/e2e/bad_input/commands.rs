@@ -60,7 +60,7 @@ fn an_unknown_command_is_refused_and_the_session_goes_on() {
     assert_eq!(client.value("SELECT 1").as_deref(), Some("1"));
     assert_eq!(watched.tollgate.counter("commands_unknown"), 230 + 4);
     drop(client);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn commands_that_are_cut_or_out_of_sequence_get_what_the_server_says() {
         assert_eq!(codes(&through), codes(&expected), "{what}: {:?} {:?}", readable(&through), readable(&expected));
         watched.is_healthy();
     }
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 /// The codes of ERRs, OKs without their warnings (the server still has one of an ERR that was the proxy's own), and the
@@ -146,7 +146,7 @@ fn query_attributes_that_cannot_be_read_are_refused() {
         client.ok();
     }
     drop(client);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_command_that_is_never_completed_leaves_nothing_behind() {
         });
     }
     assert_eq!(watched.tollgate.counter("queries_killed"), 0, "nothing ran");
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn losing_the_upstream_ends_a_session_in_the_middle_of_a_command() {
         }
         wait_until("the session has ended", || watched.tollgate.sessions() == 1);
     }
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn ten_thousand_commands_in_one_write_are_answered_in_order() {
     writing.join().expect("the writer").expect("writing");
     watched.is_healthy();
     drop(client);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -230,5 +230,5 @@ fn commands_at_the_size_of_a_packet() {
         assert_eq!(client.value(&sql), Some(letters.to_string()));
     }
     drop(client);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }

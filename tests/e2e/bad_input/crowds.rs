@@ -39,7 +39,7 @@ fn five_thousand_dropped_before_login_never_reach_the_server() {
     assert_eq!(counting.connections(), before, "the server has seen some of them");
     let after = watched.tollgate.resident();
     assert!(after < memory + (16 << 20), "{memory} bytes resident before, {after} after");
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -84,5 +84,5 @@ fn five_hundred_dropped_in_the_middle_of_authentication_are_finished_and_forgott
     assert!(after < memory + (16 << 20), "{memory} bytes resident before, {after} after");
     watched.is_healthy();
     assert_eq!(Raw::login(address, APP).value("SELECT 1").as_deref(), Some("1"));
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }

@@ -95,7 +95,7 @@ fn checks_that_do_not_log_in_never_reach_the_server() {
     }
     drop(haproxy);
     assert_eq!(counting.connections(), before, "a check has reached the server");
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 /// HAProxy knows no authentication plugins, so MySQL 9 itself refuses these checks (1251); MariaDB takes them.
@@ -119,7 +119,7 @@ fn checks_that_log_in_find_the_proxy_up() {
         let (touched, checked) =
             (counting.connections() - before.0, watched.tollgate.counter("connections_accepted") - before.1);
         assert!(touched <= checked, "{flavor}: {touched} connections for {checked} checks");
-        watched.is_undisturbed();
+        watched.ends_undisturbed();
     }
 }
 
@@ -132,5 +132,5 @@ fn a_check_of_the_old_protocol_is_refused_with_a_word() {
     wait_until("the backend is down", || haproxy.status("pre").is_some_and(|(status, _)| status == "DOWN"));
     drop(haproxy);
     assert!(watched.tollgate.counter("logins_malformed") >= 1);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }

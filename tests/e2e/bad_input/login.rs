@@ -89,7 +89,7 @@ fn what_is_no_login_gets_an_error_a_counter_and_a_close() {
         assert_eq!(watched.tollgate.counter(counter), before + 1, "{what}");
         watched.is_healthy();
     }
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_login_that_is_broken_off_is_counted() {
         client.stream.shutdown(Shutdown::Both).expect("leaving");
         watched.tollgate.await_counter("clients_left_before_login", left);
     }
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn tls_that_is_asked_for_and_then_not_spoken_is_closed() {
     client.write(1, &request);
     client.stream.write_all(&[0xAA; 500]).expect("writing");
     watched.tollgate.await_counter("tls_handshakes_failed", 1);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_login_may_be_as_large_as_the_limit_and_no_larger() {
     watched.tollgate.await_counter("logins_too_large", 1);
     // The header of this one begins as a TLS hello does.
     assert_eq!(login(0x316), Ok(Some("1".to_owned())));
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_client_that_sends_nothing_or_little_is_waited_for_so_long() {
     assert!(!drip.join().expect("the writer"), "it was never told to stop");
     assert_eq!(watched.tollgate.counter("login_timeouts"), 3);
     assert_eq!(watched.tollgate.counter("logins_finished_for_clients"), 1);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -204,5 +204,5 @@ fn nonsense_for_a_proof_is_the_servers_to_refuse() {
         assert_eq!(attempt(watched.tollgate.address, answer), attempt(mysql.primary.address(), answer), "{answer:?}");
         watched.is_healthy();
     }
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }

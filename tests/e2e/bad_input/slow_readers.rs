@@ -52,7 +52,7 @@ fn ten_gigabytes_on_the_way_to_one_client_take_no_memory() {
     drop(client);
     ends_at_the_server(&[id]);
     watched.tollgate.await_counter("clients_left_during_reply", 1);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn fifty_such_clients_take_a_chunk_each() {
     drop(clients);
     ends_at_the_server(&ids);
     watched.tollgate.await_counter("clients_left_during_reply", 50);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
 
 #[test]
@@ -85,5 +85,5 @@ fn a_client_that_sends_ahead_without_reading_is_read_no_further() {
     assert!(most < LIMIT, "{most} bytes resident");
     drop((writer, client));
     ends_at_the_server(&[id]);
-    watched.is_undisturbed();
+    watched.ends_undisturbed();
 }
