@@ -82,8 +82,9 @@ impl ClientError {
             1045,
             b"28000",
             format!(
-                "Access denied for user '{user}': the server asked for no proof; \
-                 accounts that the server tells by its peer's own user cannot log in through a proxy [tollgate]"
+                "Access denied for user '{user}': the server asked for no proof, or did not say that it goes by one \
+                 (an expired password?); accounts that it tells by its peer's own user cannot log in through a proxy \
+                 on its socket [tollgate]"
             ),
         )
     }
@@ -105,7 +106,9 @@ impl ClientError {
     }
 
     pub fn upstream_lost() -> ClientError {
-        ClientError::new(1158, b"08S01", "Got an error reading communication packets: the server closed [tollgate]")
+        // The code that client libraries give themselves when a server closes: what retries or drops a connection
+        // looks for it, and so it works whether the server or the proxy has told.
+        ClientError::new(2013, b"08S01", "Lost connection to MySQL server during query [tollgate]")
     }
 
     pub fn out_of_sync() -> ClientError {

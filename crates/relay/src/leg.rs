@@ -1,6 +1,7 @@
 //! One end of a session: its stream, what was read from it, and, while logging in, the sequence of its packets.
 
 use std::io;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use wire::packet::{HEADER_LENGTH, Header, put_packet};
@@ -16,6 +17,8 @@ pub struct Leg {
     pub sequence: u8,
     /// TLS, or a Unix socket: a password may be sent in clear.
     pub secure: bool,
+    /// Of an upstream: the address that its name stood for.
+    pub peer: Option<SocketAddr>,
 }
 
 /// Why a packet of a login could not be read.
@@ -36,7 +39,7 @@ pub enum ReadError {
 impl Leg {
     pub fn new(transport: Transport) -> Leg {
         let secure = matches!(transport, Transport::Unix(_));
-        Leg { transport, input: Buffer::new(), sequence: 0, secure }
+        Leg { transport, input: Buffer::new(), sequence: 0, secure, peer: None }
     }
 
     /// One read into the buffer; `Ok(0)` is the end of the stream. Cancel safe.
@@ -68,6 +71,7 @@ impl Leg {
     /// A packet that is in the buffer whole.
     fn take_packet(&mut self, limit: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let unread = self.input.unread();
+        // A client that believes this to be a TLS port would otherwise be waited for until the time is over.
         if self.sequence == 1 && is_tls_hello(unread) {
             return Err(ReadError::TlsHello);
         }
@@ -110,11 +114,15 @@ impl Leg {
     }
 }
 
-/// A client that believes this to be a TLS port would otherwise be waited for until the time is over. The first four
-/// bytes could also be the header of a login request, of 790 bytes for one; its capabilities follow, and the second byte
-/// of these has PROTOCOL_41's bit, where a hello has its type, 1.
+/// A TLS record with a client's hello, which begins with its type, version and length. A login of 790 bytes begins with
+/// the same three bytes; its fourth is its number 1, and its sixth says that it speaks protocol 4.1, which the type of a
+/// hello in that place does not.
 fn is_tls_hello(unread: &[u8]) -> bool {
-    matches!(unread, [0x16, 0x03, 0x00..=0x04, _, _, 0x01, ..])
+    match unread {
+        [0x16, 0x03, 0x00..=0x04, 1, rest @ ..] => rest.get(1) == Some(&1),
+        [0x16, 0x03, 0x00..=0x04, _, ..] => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -122,13 +130,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_request_is_no_tls_hello_however_long() {
-        let hello = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03];
-        assert!(is_tls_hello(&hello));
-        let capabilities = wire::Capabilities::PROTOCOL_41.bits().to_le_bytes();
-        for length in [0x0316, 0x1_0316] {
-            let header = Header { length, sequence: 1 }.bytes();
-            assert!(!is_tls_hello(&[&header[..], &capabilities].concat()), "{length}");
+    fn a_hello_is_told_from_a_login_of_the_same_first_bytes() {
+        for (bytes, is_hello) in [
+            (&[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03][..], true),
+            (&[0x16, 0x03, 0x01, 0x01, 0x17, 0x01, 0x00, 0x01, 0x13, 0x03, 0x03], true),
+            // 790 and 66,326 bytes, packet number 1, capabilities with PROTOCOL_41.
+            (&[0x16, 0x03, 0x00, 0x01, 0x85, 0xA6, 0xFF, 0x19], false),
+            (&[0x16, 0x03, 0x01, 0x01, 0x85, 0xA6, 0xFF, 0x19], false),
+            (&[0x16, 0x03, 0x01], false),
+            (&[0x16, 0x03, 0x01, 0x01], false),
+            (&[0x55, 0x00, 0x00, 0x01, 0x85, 0xA6], false),
+        ] {
+            assert_eq!(is_tls_hello(bytes), is_hello, "{bytes:02x?}");
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod exchange;
 pub(crate) mod finish;
 pub(crate) mod greet;
+pub(crate) mod our_uid;
 pub(crate) mod upstream_request;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, info, warn};
-use wire::{Capabilities, Greeting, LoginRequest, OkPacket, StatusFlags};
+use wire::{Capabilities, ErrPacket, Greeting, LoginRequest, OkPacket, StatusFlags};
 
 use crate::counters::Counter;
 use crate::error::ClientError;
@@ -27,6 +28,7 @@ use crate::shared::Shared;
 use crate::upstream::UpstreamError;
 
 use exchange::{Exchange, ExchangeEnd};
+use our_uid::Told;
 
 /// Two legs that have agreed on who is there.
 #[derive(Debug)]
@@ -57,6 +59,7 @@ pub(crate) struct ClientRequest {
     pub(crate) payload: Vec<u8>,
     pub(crate) certificate: Option<crate::tls::ClientCertificate>,
     pub(crate) tls: bool,
+    pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
 }
 
@@ -102,12 +105,25 @@ pub(crate) async fn login(shared: &Arc<Shared>, accepted: Accepted, handle: &Ses
 /// never see why. Bounded in time and bytes.
 pub(crate) async fn say_goodbye(mut leg: Leg, payload: Vec<u8>) {
     let goodbye = async {
+        let payload = as_due(payload, leg.sequence > 0);
         if leg.write_packet(&payload).await.is_err() {
             return;
         }
         crate::session::linger(&mut leg).await;
     };
     let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
+}
+
+/// An ERR as servers send it: without a state in place of a greeting (checked: MySQL 9.7, 1040), and with one after
+/// it. What an upstream sent in place of its greeting is a login's answer here.
+fn as_due(payload: Vec<u8>, greeted: bool) -> Vec<u8> {
+    let Ok(err) = ErrPacket::decode(&payload) else { return payload };
+    if err.sqlstate.is_some() == greeted {
+        return payload;
+    }
+    let state = if err.code == 1040 { b"08004" } else { b"HY000" };
+    let capabilities = if greeted { Capabilities::PROTOCOL_41 } else { Capabilities::empty() };
+    ErrPacket::encode(err.code, state, &String::from_utf8_lossy(err.message), capabilities)
 }
 
 /// Where a client is, for logs and for those it is presented to.
@@ -125,8 +141,12 @@ async fn try_login(
     handle: &SessionHandle,
 ) -> Result<(Leg, SessionFacts, StatusFlags, (Option<Slot>, Slot)), LoginEnd> {
     let deadline = Instant::now() + shared.settings.login_time;
-    let greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)).await;
-    let request = greeted.unwrap_or_else(|_| Err(timed_out()))?;
+    let request = tokio::select! {
+        greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)) => {
+            greeted.unwrap_or_else(|_| Err(timed_out()))?
+        }
+        () = handle.drained() => return Err(LoginEnd::Refuse(ClientError::shutdown(), Counter::Drained)),
+    };
     let login = greet::read_login(&request.payload)?;
 
     let user_slot = shared.limits.user(login.user).map_err(|limit| over(limit, login.user))?;
@@ -137,9 +157,12 @@ async fn try_login(
     };
 
     let ends = place.peer.zip(place.local);
-    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(LoginEnd::Upstream)?;
-    handle.set_upstream_id(greeting.connection_id);
-    let capabilities = match upstream_request::negotiated(&login, &greeting) {
+    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(|error| {
+        shared.upstream.doubt();
+        LoginEnd::Upstream(error)
+    })?;
+    handle.set_upstream(greeting.connection_id, upstream.peer);
+    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
         Ok(capabilities) => capabilities,
         Err(missing) => {
             finish::greeted_in_background(upstream, greeting, login_place);
@@ -147,10 +170,17 @@ async fn try_login(
             return Err(LoginEnd::Refuse(error, Counter::UpstreamLacksCapability));
         }
     };
+    let tls_host = match upstream_request::tls_host(shared, &greeting) {
+        Ok(tls_host) => tls_host,
+        Err(error) => {
+            finish::greeted_in_background(upstream, greeting, login_place);
+            return Err(LoginEnd::Upstream(error));
+        }
+    };
 
     // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
-    let sent = upstream_request::send(shared, &mut upstream, &greeting, &login, capabilities, &own);
+    let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
     let late = || UpstreamError::Tls("no answer in time".to_owned());
     let sent = tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await;
     let dropped = sent.unwrap_or_else(|_| Err(late())).map_err(|error| {
@@ -175,6 +205,13 @@ async fn try_login(
             return Err(end.into_login_end(login.user));
         }
     };
+    if our_uid::may_have_let_us_in(shared, &greeting, capabilities) {
+        let told =
+            tokio::time::timeout(shared.upstream.settings.dial_timeout, our_uid::look(&mut upstream, capabilities));
+        if told.await.unwrap_or(Told::Nothing) != Told::ByProofOnly {
+            return Err(ExchangeEnd::WithoutProof.into_login_end(login.user));
+        }
+    }
     drop(login_place);
 
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);
@@ -248,4 +285,18 @@ pub(crate) fn own_greeting(seen: &Greeting, connection_id: u32, scramble: [u8; 2
     capabilities.set(Capabilities::SSL, tls);
     capabilities |= Capabilities::PLUGIN_AUTH | Capabilities::SECURE_CONNECTION | Capabilities::PROTOCOL_41;
     Greeting { connection_id, scramble, capabilities, ..seen.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_due;
+
+    #[test]
+    fn an_err_has_a_state_only_after_the_greeting() {
+        let (with, without) = (b"\xFF\x10\x04#08004Too many connections", b"\xFF\x10\x04Too many connections");
+        for given in [&with[..], &without[..]] {
+            assert_eq!(as_due(given.to_vec(), true), with);
+            assert_eq!(as_due(given.to_vec(), false), without);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::progress::Progress;
 
 /// `TOLLGATE_SANDBOX_CACHE`, else `tollgate` in the user's cache folder, else one in the temporary folder.
-pub(crate) fn folder() -> Result<PathBuf> {
+pub fn folder() -> Result<PathBuf> {
     let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = named("TOLLGATE_SANDBOX_CACHE")
         .or_else(|| named("XDG_CACHE_HOME").map(|cache| cache.join("tollgate")))

@@ -23,6 +23,7 @@ mod template;
 mod users;
 mod watcher;
 
+pub use cache::folder as cache_folder;
 pub use cluster::{Cluster, Mysql, mariadb_shared, mysql_shared};
 pub use flavor::Flavor;
 pub use options::Options;

@@ -65,9 +65,12 @@ pub(crate) fn common_arguments(options: &Options, folder: &Path, port: u16) -> V
         "--max-connections=3000",
         "--back-log=1000",
         "--max-allowed-packet=1G",
-        "--skip-name-resolve",
     ];
     arguments.extend(fixed.map(String::from));
+    // MySQL cannot take this one back: with `--skip-name-resolve=OFF` behind it there is still no host cache.
+    if !options.arguments.iter().any(|argument| argument.starts_with("--skip-name-resolve")) {
+        arguments.push("--skip-name-resolve".into());
+    }
     match options.flavor {
         Flavor::Mysql => arguments.extend(
             [

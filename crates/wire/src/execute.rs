@@ -31,8 +31,15 @@ pub enum TypeLayout {
 
 const COMMAND: u8 = 0x17;
 const PARAMETER_COUNT_AVAILABLE: u8 = 0x08;
+const CURSOR_TYPE_READ_ONLY: u8 = 0x01;
 
 impl Execute {
+    /// Whether an EXECUTE asks for a cursor. Servers look at no other of the cursor types.
+    pub fn asks_for_cursor(payload: &[u8]) -> bool {
+        const FLAGS: usize = 5;
+        payload.get(FLAGS).is_some_and(|flags| flags & CURSOR_TYPE_READ_ONLY != 0)
+    }
+
     /// `declared_params` is what the statement's [`crate::PrepareOk`] said. The values may be cut.
     pub fn decode(payload: &[u8], declared_params: u16, capabilities: Capabilities) -> Result<Self, Malformed> {
         let mut fields = Fields::new(payload);

@@ -54,6 +54,11 @@ pub struct ReplyTracker {
     deprecate_eof: bool,
     session_track: bool,
     capabilities: Capabilities,
+    /// The command asked for a cursor, so its columns may be all there is.
+    cursor: bool,
+    /// The result under way has the OUT parameters of a CALL. MySQL says only in the EOF before the row that more
+    /// follows (checked on 9.7; where EOF is deprecated, the one end says it).
+    out_parameters: bool,
     state: State,
     /// Payload bytes of the current packet that have not passed yet.
     left: usize,
@@ -97,6 +102,8 @@ impl ReplyTracker {
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
             session_track: capabilities.contains(Capabilities::SESSION_TRACK),
             capabilities,
+            cursor: false,
+            out_parameters: false,
             state: State::Idle,
             left: 0,
             continued: false,
@@ -112,6 +119,8 @@ impl ReplyTracker {
     /// A command of this shape was sent. The login of COM_CHANGE_USER is not followed here.
     #[inline]
     pub fn begin(&mut self, shape: ReplyShape) {
+        self.cursor = false;
+        self.out_parameters = false;
         self.error = None;
         self.prepared = None;
         self.rows = 0;
@@ -121,6 +130,13 @@ impl ReplyTracker {
             ReplyShape::BinlogEvents => State::BinlogEvents,
             ReplyShape::Simple | ReplyShape::Text | ReplyShape::Results | ReplyShape::Prepare => State::First(shape),
         };
+    }
+
+    /// The command that `begin` was called for is an EXECUTE that asks for a cursor. Without this a CURSOR_EXISTS ends
+    /// nothing: servers also set it in the results of a procedure or function that has opened a cursor of its own
+    /// (checked on MySQL 9.7 and MariaDB 10.11), and rows follow there.
+    pub fn expect_cursor(&mut self) {
+        self.cursor = true;
     }
 
     #[inline]
@@ -244,8 +260,11 @@ impl ReplyTracker {
             State::ColumnsEnd => {
                 let status = eof_status(first, length, head).ok_or(OutOfSync("no EOF behind the columns"))?;
                 self.status = status;
-                if status.contains(StatusFlags::CURSOR_EXISTS) {
-                    self.end_or_more();
+                // The results of a CALL have others behind them, and a cursor is never opened for one.
+                let last = !status.contains(StatusFlags::MORE_RESULTS_EXISTS);
+                self.out_parameters = !last && status.contains(StatusFlags::PS_OUT_PARAMS);
+                if self.cursor && last && status.contains(StatusFlags::CURSOR_EXISTS) {
+                    self.end();
                 } else {
                     self.state = State::Rows;
                 }
@@ -254,6 +273,9 @@ impl ReplyTracker {
             State::Rows if self.ends_rows(length, head) => {
                 let status = if self.deprecate_eof { ok_status(head) } else { eof_status(first, length, head) };
                 self.status = status.ok_or(OutOfSync("the end of rows is cut"))?;
+                if std::mem::take(&mut self.out_parameters) {
+                    self.status |= StatusFlags::MORE_RESULTS_EXISTS;
+                }
                 self.end_or_more();
                 Ok(())
             }

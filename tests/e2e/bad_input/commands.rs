@@ -102,7 +102,7 @@ fn commands_that_are_cut_or_out_of_sequence_get_what_the_server_says() {
         let expected = replies(direct, MONITOR, &options, &bytes);
         let mut through = replies(watched.tollgate.address, MONITOR, &options, &bytes);
         // Where the server just closes, the proxy says to the PING behind it that it did.
-        let lost = |reply: &mut Vec<u8>| reply[0] == 0xFF && read_err(reply).0 == 1158;
+        let lost = |reply: &mut Vec<u8>| reply[0] == 0xFF && read_err(reply).0 == 2013;
         through.pop_if(lost);
         let readable = |replies: &[Vec<u8>]| -> Vec<_> {
             replies.iter().map(|reply| String::from_utf8_lossy(&reply[..reply.len().min(60)]).into_owned()).collect()

@@ -7,7 +7,7 @@ use sandbox::Login;
 use wire::packet::put_packet;
 use wire::{Capabilities, ErrPacket};
 
-use crate::harness::{Raw, RawOptions, Scripted, ScriptedLeg, Tollgate, read_err, wait_until};
+use crate::harness::{Hostile, HostileLeg, Raw, RawOptions, Tollgate, read_err, wait_until};
 
 const ANYBODY: Login = Login { user: "anybody", password: "pw" };
 
@@ -31,9 +31,9 @@ fn first_error(tollgate: &Tollgate) -> (u16, String, String) {
 #[test]
 fn what_is_no_greeting_becomes_an_error() {
     let full = ErrPacket::encode(1040, b"08004", "Too many connections", Capabilities::empty());
-    let mut cut = ScriptedLeg::greeting();
+    let mut cut = HostileLeg::greeting();
     cut.truncate(20);
-    let mut old = ScriptedLeg::greeting();
+    let mut old = HostileLeg::greeting();
     old[0] = 9;
     let framed = |payload: &[u8]| {
         let mut bytes = Vec::new();
@@ -48,10 +48,10 @@ fn what_is_no_greeting_becomes_an_error() {
         ("text", b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 2003, "upstream_malformed"),
         ("a greeting out of sequence", [&[20, 0, 0, 7][..], &[10; 20]].concat(), 2003, "upstream_malformed"),
         ("a close", Vec::new(), 2003, "upstream_malformed"),
-        ("a packet that ends early", framed(&ScriptedLeg::greeting())[..30].to_vec(), 2003, "upstream_malformed"),
+        ("a packet that ends early", framed(&HostileLeg::greeting())[..30].to_vec(), 2003, "upstream_malformed"),
     ];
     for (what, bytes, code, counter) in cases {
-        let upstream = Scripted::start(move |mut leg| {
+        let upstream = Hostile::start(move |mut leg| {
             leg.stream.write_all(&bytes)?;
             leg.stream.shutdown(Shutdown::Write)?;
             leg.until_closed()
@@ -68,7 +68,7 @@ fn what_is_no_greeting_becomes_an_error() {
 
 #[test]
 fn an_upstream_that_says_nothing_is_waited_for_so_long() {
-    let upstream = Scripted::start(ScriptedLeg::until_closed);
+    let upstream = Hostile::start(HostileLeg::until_closed);
     let tollgate = Tollgate::start(&upstream.upstream());
     let (code, _, message) = first_error(&tollgate);
     assert_eq!(code, 2003, "{message}");
@@ -78,8 +78,8 @@ fn an_upstream_that_says_nothing_is_waited_for_so_long() {
 }
 
 /// A login that the upstream ends in an odd way.
-fn odd_login(script: impl Fn(ScriptedLeg) -> std::io::Result<()> + Send + Sync + 'static) -> (Tollgate, u16) {
-    let upstream = Scripted::start(script);
+fn odd_login(script: impl Fn(HostileLeg) -> std::io::Result<()> + Send + Sync + 'static) -> (Tollgate, u16) {
+    let upstream = Hostile::start(script);
     let tollgate = Tollgate::start(&format!("{}limits: {{ login_time: 2s }}\n", upstream.upstream()));
     let answer = Raw::login_with(tollgate.address, ANYBODY, &RawOptions::default()).expect_err("an ERR");
     wait_until("no session is left", || tollgate.sessions() == 0);
@@ -88,7 +88,7 @@ fn odd_login(script: impl Fn(ScriptedLeg) -> std::io::Result<()> + Send + Sync +
 
 #[test]
 fn a_greeting_and_then_a_close_is_an_error() {
-    let (tollgate, code) = odd_login(|mut leg| leg.write(0, &ScriptedLeg::greeting()));
+    let (tollgate, code) = odd_login(|mut leg| leg.write(0, &HostileLeg::greeting()));
     assert_eq!(code, 2003);
     assert!(tollgate.counter("upstream_lost") + tollgate.counter("upstream_unreachable") >= 1);
 }
@@ -96,7 +96,7 @@ fn a_greeting_and_then_a_close_is_an_error() {
 #[test]
 fn a_greeting_and_then_silence_is_an_error() {
     let (tollgate, code) = odd_login(|mut leg| {
-        leg.write(0, &ScriptedLeg::greeting())?;
+        leg.write(0, &HostileLeg::greeting())?;
         leg.until_closed()
     });
     assert_eq!(code, 1159);
@@ -113,7 +113,7 @@ fn a_login_that_the_upstream_breaks_off_is_an_error() {
     ];
     for (what, bytes) in odd {
         let (tollgate, code) = odd_login(move |mut leg| {
-            leg.write(0, &ScriptedLeg::greeting())?;
+            leg.write(0, &HostileLeg::greeting())?;
             leg.read()?;
             leg.stream.write_all(bytes)
         });
@@ -151,10 +151,10 @@ fn replies_out_of_sync_end_the_session_and_no_other() {
     let endless = b"\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
     // What is sent for a query, and whether the upstream then closes.
     let cases: Vec<(&str, Vec<u8>, Then)> = vec![
-        ("a close before the reply", Vec::new(), Then::Err(1158)),
+        ("a close before the reply", Vec::new(), Then::Err(2013)),
         ("an empty packet", reply(&[b""]), Then::Err(1835)),
         ("an EOF for a reply", reply(&[EOF]), Then::Err(1835)),
-        ("half an OK", cut(&[OK], 3), Then::Err(1158)),
+        ("half an OK", cut(&[OK], 3), Then::Err(2013)),
         ("an OK that is cut", reply(&[&OK[..2]]), Then::Err(1835)),
         ("an ERR that is cut", reply(&[&[0xFF, 1]]), Then::Err(1835)),
         ("an OK where columns are due", reply(&[&[2], COLUMN, OK]), Then::Err(1835)),
@@ -167,7 +167,7 @@ fn replies_out_of_sync_end_the_session_and_no_other() {
         ("a header that is cut", cut(&[&[1], COLUMN, EOF, b"\x01y"], 4), Then::Closed),
     ];
     for (what, bytes, then) in cases {
-        let upstream = Scripted::logged_in(move |mut leg, command| {
+        let upstream = Hostile::logged_in(move |mut leg, command| {
             // The healthy session's commands begin otherwise.
             if command.ends_with(b"odd") {
                 leg.stream.write_all(&bytes)?;
@@ -192,7 +192,7 @@ fn replies_out_of_sync_end_the_session_and_no_other() {
         match then {
             Then::Err(code) => assert_eq!(last.map(|packet| read_err(packet).0), Some(code), "{what}: {packets:?}"),
             // An ERR between two packets is as good.
-            Then::Closed => assert!(last.is_none_or(|packet| read_err(packet).0 == 1158), "{what}: {packets:?}"),
+            Then::Closed => assert!(last.is_none_or(|packet| read_err(packet).0 == 2013), "{what}: {packets:?}"),
         }
         let counted = tollgate.counter("upstream_lost") + tollgate.counter("upstream_malformed");
         assert_eq!(counted, 1, "{what}");
@@ -210,7 +210,7 @@ fn a_prepared_statements_reply_out_of_sync_ends_the_session() {
         ("an empty packet among the definitions", reply(&[&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], COLUMN, b""])),
     ];
     for (what, bytes) in cases {
-        let upstream = Scripted::logged_in(move |mut leg, _| {
+        let upstream = Hostile::logged_in(move |mut leg, _| {
             leg.stream.write_all(&bytes)?;
             leg.until_closed()
         });
@@ -230,7 +230,7 @@ fn a_prepared_statements_reply_out_of_sync_ends_the_session() {
 #[test]
 fn a_packet_that_nobody_asked_for_ends_the_session_unless_it_says_why() {
     // Behind a reply, in one write with it.
-    let upstream = Scripted::logged_in(|mut leg, _| {
+    let upstream = Hostile::logged_in(|mut leg, _| {
         leg.stream.write_all(&[reply(&[OK]), reply(&[&[1], COLUMN])].concat())?;
         leg.until_closed()
     });
@@ -245,7 +245,7 @@ fn a_packet_that_nobody_asked_for_ends_the_session_unless_it_says_why() {
     // Later, while the session is idle: an ERR is the server's farewell, anything else is not.
     let farewell = ErrPacket::encode(4031, b"HY000", "inactivity", Capabilities::PROTOCOL_41);
     for (payload, expected) in [(OK.to_vec(), None), (farewell, Some(4031))] {
-        let upstream = Scripted::logged_in(move |mut leg, _| {
+        let upstream = Hostile::logged_in(move |mut leg, _| {
             leg.write(1, OK)?;
             // Not in one segment with the reply.
             std::thread::sleep(std::time::Duration::from_millis(100));
@@ -266,7 +266,7 @@ fn a_packet_that_nobody_asked_for_ends_the_session_unless_it_says_why() {
 
 #[test]
 fn sequence_numbers_are_passed_on_as_they_are() {
-    let upstream = Scripted::logged_in(|mut leg, _| {
+    let upstream = Hostile::logged_in(|mut leg, _| {
         leg.write(9, OK)?;
         leg.until_closed()
     });
@@ -288,7 +288,7 @@ fn a_redirect_in_the_middle_of_a_reply_does_not_hide_the_rest() {
     let mut redirect = vec![0, 0, 0, 0x0A, 0x40, 0, 0, 0];
     wire::put_lenenc_bytes(&mut redirect, &entry);
     let bytes = reply(&[&redirect, OK]);
-    let upstream = Scripted::logged_in(move |mut leg, _| {
+    let upstream = Hostile::logged_in(move |mut leg, _| {
         leg.stream.write_all(&bytes)?;
         leg.until_closed()
     });
@@ -306,7 +306,7 @@ fn a_redirect_in_the_middle_of_a_reply_does_not_hide_the_rest() {
 #[test]
 fn an_upstream_that_refuses_a_long_command_in_the_middle_is_heard_once() {
     // As MySQL does with one over max_allowed_packet.
-    let upstream = Scripted::start(|mut leg| {
+    let upstream = Hostile::start(|mut leg| {
         if leg.log_in()? {
             let mut start = [0; 100_000];
             leg.stream.read_exact(&mut start)?;

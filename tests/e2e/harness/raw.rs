@@ -46,7 +46,11 @@ impl Default for RawOptions {
 impl Raw {
     /// Connects, and reads nothing.
     pub(crate) fn dial(address: SocketAddr) -> Raw {
-        let stream = TcpStream::connect(address).expect("a connection");
+        Raw::over(TcpStream::connect(address).expect("a connection"))
+    }
+
+    /// Over a connection that is there.
+    pub(crate) fn over(stream: TcpStream) -> Raw {
         stream.set_nodelay(true).expect("no delay");
         stream.set_read_timeout(Some(super::tollgate::PATIENCE)).expect("a time limit");
         Raw { stream, greeting: None, sequence: 0 }
@@ -66,9 +70,24 @@ impl Raw {
         Raw::login_with(address, login, &RawOptions::default()).expect("a login")
     }
 
-    /// `Err`: the payload of the ERR.
+    /// `Err`: the payload of the ERR, be it in place of a greeting.
     pub(crate) fn login_with(address: SocketAddr, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
-        let mut raw = Raw::greeted(address);
+        Raw::dial(address).log_in(login, options)
+    }
+
+    /// The same over a connection on which nothing was read yet.
+    pub(crate) fn log_in(mut self, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
+        let packet = self.read().expect("a greeting");
+        if packet.first() == Some(&0xFF) {
+            return Err(packet);
+        }
+        self.greeting = Some(Greeting::decode(&packet).unwrap_or_else(|_| panic!("a greeting: {packet:02x?}")));
+        self.request_login(login, options);
+        self.answer(login).map(|_| self)
+    }
+
+    /// Sends a login request, with a plugin that makes the server ask for the account's own.
+    pub(crate) fn request_login(&mut self, login: Login, options: &RawOptions) {
         let mut capabilities = options.capabilities;
         capabilities.set(Capabilities::CONNECT_WITH_DB, options.database.is_some());
         capabilities.set(Capabilities::CONNECT_ATTRS, options.attributes.is_some());
@@ -84,8 +103,7 @@ impl Raw {
             attributes: options.attributes.as_deref(),
             compression_level: None,
         };
-        raw.write(1, &request.encode());
-        raw.answer(login).map(|_| raw)
+        self.write(1, &request.encode());
     }
 
     /// Answers what a server asks until its OK, which is returned; `Err`: its ERR.
@@ -184,6 +202,30 @@ impl Raw {
         value
     }
 
+    /// The id that the greeting gave.
+    pub(crate) fn id(&self) -> u32 {
+        self.greeting.as_ref().expect("a greeting").connection_id
+    }
+
+    /// Reads a reply up to its ERR, past what a result sends before its rows.
+    pub(crate) fn err_at_end(&mut self) -> (u16, String, String) {
+        loop {
+            let packet = self.read().expect("an ERR");
+            if packet.first() == Some(&0xFF) {
+                return read_err(&packet);
+            }
+        }
+    }
+
+    /// Everything that still comes, until the other side closes.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        if let Err(error) = self.stream.read_to_end(&mut rest) {
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "the other side does not close");
+        }
+        rest
+    }
+
     /// Whether the other side has closed: nothing more to read, at once or soon.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time limit");
@@ -204,7 +246,7 @@ pub(crate) fn read_err(packet: &[u8]) -> (u16, String, String) {
     (err.code, state, String::from_utf8_lossy(err.message).into_owned())
 }
 
-fn proof(plugin: &[u8], password: &[u8], scramble: &[u8]) -> Vec<u8> {
+pub(crate) fn proof(plugin: &[u8], password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
     }

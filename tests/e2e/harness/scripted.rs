@@ -1,124 +1,89 @@
-//! An upstream of which every byte is the test's, for what no real server does.
+//! An upstream of which every byte is the test's, for what no server here does.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use wire::packet::{HEADER_LENGTH, Header, put_packet};
-use wire::{Capabilities, ErrPacket, Greeting, LoginPacket, StatusFlags, encode_switch};
+use wire::{Capabilities, Greeting, LoginPacket, StatusFlags};
 
-/// Runs the script for each connection, on a thread of its own.
+use super::Raw;
+
+/// A listener that greets as a MySQL would and then plays a script for each login. Its thread ends with the process.
 #[derive(Debug)]
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
 }
 
-/// One connection from the proxy.
-#[derive(Debug)]
-pub(crate) struct ScriptedLeg {
-    pub(crate) stream: TcpStream,
-}
+pub(crate) const SCRAMBLE: [u8; 20] = *b"0123456789abcdefghij";
 
 impl Scripted {
-    pub(crate) fn start(script: impl Fn(ScriptedLeg) -> io::Result<()> + Send + Sync + 'static) -> Scripted {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    /// `script` gets each connection after its login request was read, with the request's payload. The proxy's own
+    /// first look (user `tollgate`) is answered with an ERR.
+    pub(crate) fn start(script: impl Fn(&mut Raw, &[u8]) + Send + Sync + 'static) -> Scripted {
+        Scripted::offering(Capabilities::empty(), script)
+    }
+
+    /// The same, with more capabilities in its greeting.
+    pub(crate) fn offering(more: Capabilities, script: impl Fn(&mut Raw, &[u8]) + Send + Sync + 'static) -> Scripted {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("its address");
         let script = Arc::new(script);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let script = Arc::clone(&script);
-                std::thread::spawn(move || script(ScriptedLeg { stream }));
+                std::thread::spawn(move || serve(Raw::over(stream), more, &*script));
             }
         });
         Scripted { address }
     }
+}
 
-    /// Greets and logs everybody in; then the script begins with the first command's payload.
-    pub(crate) fn logged_in(
-        script: impl Fn(ScriptedLeg, Vec<u8>) -> io::Result<()> + Send + Sync + 'static,
-    ) -> Scripted {
-        Scripted::start(move |mut leg| {
-            if leg.log_in()? {
-                let (_, command) = leg.read()?;
-                script(leg, command)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// The `upstream:` line, with a dial time that a test can wait for.
-    pub(crate) fn upstream(&self) -> String {
-        format!("upstream: {{ address: \"{}\", tls: disabled, dial_timeout: 1s }}\n", self.address)
+fn serve(mut raw: Raw, more: Capabilities, script: &dyn Fn(&mut Raw, &[u8])) {
+    raw.write(0, &greeting(more).encode());
+    let Ok(login) = raw.read() else { return };
+    match LoginPacket::decode(&login) {
+        Ok(LoginPacket::Login(request)) if request.user == b"tollgate" => raw.write(2, &denied()),
+        _ => script(&mut raw, &login),
     }
 }
 
-impl ScriptedLeg {
-    pub(crate) fn greeting() -> Vec<u8> {
-        let capabilities = Capabilities::LONG_PASSWORD
-            | Capabilities::PROTOCOL_41
-            | Capabilities::CONNECT_WITH_DB
-            | Capabilities::CONNECT_ATTRS
-            | Capabilities::PLUGIN_AUTH
-            | Capabilities::PLUGIN_AUTH_LENENC_DATA
-            | Capabilities::SECURE_CONNECTION
-            | Capabilities::TRANSACTIONS
-            | Capabilities::MULTI_STATEMENTS
-            | Capabilities::MULTI_RESULTS
-            | Capabilities::PS_MULTI_RESULTS
-            | Capabilities::LOCAL_FILES
-            | Capabilities::SESSION_TRACK
-            | Capabilities::DEPRECATE_EOF;
-        Greeting {
-            version: b"9.7.4-scripted".to_vec(),
-            connection_id: 7,
-            scramble: *b"abcdefghijklmnopqrst",
-            capabilities,
-            charset: 255,
-            status: StatusFlags::AUTOCOMMIT,
-            auth_plugin: b"mysql_native_password".to_vec(),
-        }
-        .encode()
-    }
-
-    /// Takes any password of any user but the proxy's own, whose question it refuses. `false`: that one.
-    pub(crate) fn log_in(&mut self) -> io::Result<bool> {
-        self.write(0, &ScriptedLeg::greeting())?;
-        let (sequence, request) = self.read()?;
-        let Ok(LoginPacket::Login(login)) = LoginPacket::decode(&request) else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-        if login.user == b"tollgate" {
-            self.write(sequence.wrapping_add(1), &ErrPacket::encode(1045, b"28000", "no", Capabilities::PROTOCOL_41))?;
-            return Ok(false);
-        }
-        let switch = encode_switch(b"mysql_native_password", b"abcdefghijklmnopqrst\0");
-        self.write(sequence.wrapping_add(1), &switch)?;
-        let (sequence, _) = self.read()?;
-        self.write(sequence.wrapping_add(1), OK)?;
-        Ok(true)
-    }
-
-    pub(crate) fn write(&mut self, sequence: u8, payload: &[u8]) -> io::Result<()> {
-        let mut packet = Vec::new();
-        put_packet(&mut packet, sequence, payload);
-        self.stream.write_all(&packet)
-    }
-
-    /// One packet: its number and payload.
-    pub(crate) fn read(&mut self) -> io::Result<(u8, Vec<u8>)> {
-        let mut header = [0; HEADER_LENGTH];
-        self.stream.read_exact(&mut header)?;
-        let header = Header::read(&header).ok_or(io::ErrorKind::InvalidData)?;
-        let mut payload = vec![0; header.length];
-        self.stream.read_exact(&mut payload)?;
-        Ok((header.sequence, payload))
-    }
-
-    /// Holds the connection open until the proxy closes it.
-    pub(crate) fn until_closed(mut self) -> io::Result<()> {
-        io::copy(&mut self.stream, &mut io::sink()).map(drop)
+fn greeting(more: Capabilities) -> Greeting {
+    Greeting {
+        version: b"9.7.0-scripted".to_vec(),
+        connection_id: 7,
+        scramble: SCRAMBLE,
+        capabilities: super::RawOptions::default().capabilities | Capabilities::CONNECT_ATTRS | more,
+        charset: 255,
+        status: StatusFlags::AUTOCOMMIT,
+        auth_plugin: b"caching_sha2_password".to_vec(),
     }
 }
 
-/// An OK in autocommit mode.
-pub(crate) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+/// An OK without anything to tell.
+pub(crate) const OK: &[u8] = b"\0\0\0\x02\0\0\0";
+
+pub(crate) fn denied() -> Vec<u8> {
+    wire::ErrPacket::encode(1045, b"28000", "Access denied by the script", Capabilities::PROTOCOL_41)
+}
+
+/// Puts a Unix socket before a TCP address, for a script that is to be reached over one.
+pub(crate) fn bridge(path: &std::path::Path, to: SocketAddr) {
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixListener;
+
+    let listener = UnixListener::bind(path).expect("a socket");
+    std::thread::spawn(move || {
+        for unix in listener.incoming().map_while(Result::ok) {
+            let tcp = TcpStream::connect(to).expect("the script");
+            let (mut unix_in, mut tcp_in) = (unix.try_clone().expect("a clone"), tcp.try_clone().expect("a clone"));
+            let (mut unix_out, mut tcp_out) = (unix, tcp);
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut unix_in, &mut tcp_out);
+                let _ = tcp_out.shutdown(std::net::Shutdown::Write);
+            });
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut tcp_in, &mut unix_out);
+                let _ = unix_out.shutdown(std::net::Shutdown::Write);
+            });
+        }
+    });
+}

@@ -34,6 +34,8 @@ pub(crate) struct Exchange {
     proof_asked: bool,
     /// Whether the upstream waits for an answer now.
     pub(crate) upstream_waits: bool,
+    /// What the upstream has said since it asked for this plugin: decides the form of the next answer.
+    pub(crate) said_last: Vec<u8>,
     /// The client knows how to switch plugins.
     answers_switch: bool,
     /// The client's first answer was empty: it has no password.
@@ -107,6 +109,7 @@ impl Exchange {
             stage: Stage::Relay,
             proof_asked: false,
             upstream_waits: false,
+            said_last: Vec::new(),
             answers_switch,
             no_password,
         }
@@ -124,16 +127,16 @@ impl Exchange {
             let packet = next(client, upstream, shared.settings.login_size, self.upstream_waits).await?;
             match packet {
                 From::Upstream(payload) => {
-                    if let Some(ok) = self.from_upstream(shared, client, upstream, payload).await? {
+                    if let Some(ok) = self.upstream_said(shared, client, upstream, payload).await? {
                         return Ok(ok);
                     }
                 }
-                From::Client(payload) => self.from_client(shared, client, upstream, payload).await?,
+                From::Client(payload) => self.client_said(shared, client, upstream, payload).await?,
             }
         }
     }
 
-    async fn from_upstream(
+    async fn upstream_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
@@ -149,21 +152,18 @@ impl Exchange {
                 let _ = client.write_packet(&payload).await;
                 return Err(ExchangeEnd::Denied);
             }
-            AuthPacket::Switch { plugin, data } => {
+            AuthPacket::Switch { plugin, data } | AuthPacket::NextFactor { plugin, data } => {
                 self.ask_for(plugin, data);
                 self.refuse_clear_password(upstream)?;
                 if !self.answers_switch {
                     return self.answer_for_old_client(upstream).await.map(|()| None);
                 }
             }
-            AuthPacket::NextFactor { plugin, data } => {
-                self.ask_for(plugin, data);
-                self.refuse_clear_password(upstream)?;
-            }
             AuthPacket::OldSwitch => {
                 return Err(ExchangeEnd::Refuse(ClientError::old_client(), Counter::OldClientRefused));
             }
             AuthPacket::MoreData(data) => {
+                self.said_last = data.to_vec();
                 if let Stage::WithTheirKey(_) = self.stage {
                     return self.encrypt_for_upstream(upstream, data).await.map(|()| None);
                 }
@@ -184,6 +184,7 @@ impl Exchange {
     fn ask_for(&mut self, plugin: &[u8], data: &[u8]) {
         self.proof_asked = true;
         self.plugin = plugin.to_vec();
+        self.said_last.clear();
         self.scramble = wire::scramble(data).to_vec();
         // sha256_password sends the password, or asks for a key, at once; caching_sha2_password only when told to.
         self.stage = if plugin == SHA256 { Stage::Password } else { Stage::Relay };
@@ -206,7 +207,7 @@ impl Exchange {
         self.send_upstream(upstream, answer).await
     }
 
-    async fn from_client(
+    async fn client_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
@@ -243,10 +244,8 @@ impl Exchange {
         let Stage::WithTheirKey(password) = std::mem::replace(&mut self.stage, Stage::Relay) else { return Ok(()) };
         let encrypted = encrypt(key, &password, &self.scramble).map_err(|error| {
             warn!(%error, "the upstream's public key cannot be used");
-            ExchangeEnd::Refuse(
-                ClientError::upstream_unreachable("its public key for passwords cannot be used; set upstream.tls"),
-                Counter::UpstreamMalformed,
-            )
+            let why = format!("the password cannot be sent to it: {error}");
+            ExchangeEnd::Refuse(ClientError::upstream_unreachable(&why), Counter::UpstreamMalformed)
         })?;
         self.send_upstream(upstream, &encrypted).await
     }

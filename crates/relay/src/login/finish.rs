@@ -32,7 +32,7 @@ pub(crate) fn in_background(mut leg: Leg, exchange: Exchange, login_place: Owned
 
 /// Finishes a COM_CHANGE_USER.
 pub(crate) async fn in_session(leg: &mut Leg, exchange: Exchange) {
-    let _ = timeout(TIME, answer_wrongly(leg, exchange.plugin, exchange.upstream_waits)).await;
+    let _ = timeout(TIME, answer_wrongly(leg, exchange.plugin, exchange.said_last, exchange.upstream_waits)).await;
 }
 
 /// Finishes a connection of which only the greeting was read.
@@ -59,14 +59,14 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
     };
     let finished = async {
         if leg.write_packet(&request.encode()).await.is_ok() {
-            answer_wrongly(&mut leg, Vec::new(), false).await;
+            answer_wrongly(&mut leg, Vec::new(), Vec::new(), false).await;
         }
     };
     let _ = timeout(TIME, finished).await;
 }
 
-async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut waits: bool) {
-    let mut last = Vec::new();
+/// `last`: what the server said since it asked for `plugin`.
+async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut last: Vec<u8>, mut waits: bool) {
     for _ in 0..ROUNDS {
         if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.secure)).await.is_err() {
             return;
@@ -93,7 +93,7 @@ async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut waits: bool) {
     }
 }
 
-/// An answer of the right form. `last`: what the server said since it asked for this plugin.
+/// An answer of the right form to what was said `last`.
 fn wrong_answer(plugin: &[u8], last: &[u8], secure: bool) -> Vec<u8> {
     let password = || [WRONG_PASSWORD, b"\0"].concat();
     match plugin {

@@ -49,10 +49,14 @@ pub(crate) async fn greet(
         certificate = start_tls(shared, client).await.map_err(|_| LoginEnd::Left(Counter::TlsFailed))?;
         payload = client.read_packet(limit).await.map_err(|error| client_read_failed(error, true))?;
     }
+    if !wants_tls && asks_for_tls_too_late(&payload) {
+        let error = ClientError::bad_handshake("a login that asks for TLS must not follow in plain text");
+        return Err(LoginEnd::Refuse(error, Counter::LoginMalformed));
+    }
     if listener.tls == ClientLegTls::Required && !client.secure {
         return Err(LoginEnd::Refuse(ClientError::secure_transport_required(), Counter::PlainRefused));
     }
-    Ok(ClientRequest { payload, certificate, tls: wants_tls, address_slot })
+    Ok(ClientRequest { payload, certificate, tls: wants_tls, offered: greeting.capabilities, address_slot })
 }
 
 /// The login request in a packet that was read.
@@ -63,6 +67,12 @@ pub(crate) fn read_login(payload: &[u8]) -> Result<LoginRequest<'_>, LoginEnd> {
         Ok(LoginPacket::SslRequest(_)) => Err(malformed("TLS was asked for twice")),
         Err(error) => Err(malformed(error.0)),
     }
+}
+
+/// A server would take what comes next for a TLS hello, whatever the rest of this packet says; and a client that sent its
+/// login in plain text although it wants TLS has told somebody more than it meant to.
+fn asks_for_tls_too_late(payload: &[u8]) -> bool {
+    matches!(LoginPacket::decode(payload), Ok(LoginPacket::Login(login)) if login.capabilities.contains(Capabilities::SSL))
 }
 
 async fn read_proxy_header(client: &mut Leg, place: &mut Place) -> Result<(), LoginEnd> {

@@ -34,18 +34,27 @@ const SHAPING: Capabilities = Capabilities::CONNECT_WITH_DB
     .union(Capabilities::MARIADB_CACHE_METADATA)
     .union(Capabilities::MARIADB_BULK_UNIT_RESULTS);
 
-/// What the three agree on. `Err` names what the upstream lacks of what the client was offered and took.
-pub(crate) fn negotiated(login: &LoginRequest<'_>, upstream: &Greeting) -> Result<Capabilities, String> {
-    let wanted = login.capabilities - Capabilities::COMPRESS - Capabilities::ZSTD_COMPRESSION - Capabilities::SSL;
+/// What the three agree on. As servers do, what was not offered is masked. `Err` names what the upstream lacks of what
+/// the client was offered and took.
+pub(crate) fn negotiated(
+    login: &LoginRequest<'_>,
+    offered: Capabilities,
+    upstream: &Greeting,
+) -> Result<Capabilities, String> {
+    let wanted = login.capabilities
+        - (SHAPING - offered)
+        - Capabilities::COMPRESS
+        - Capabilities::ZSTD_COMPRESSION
+        - Capabilities::SSL;
     let missing = (wanted & SHAPING) - upstream.capabilities;
     if missing.is_empty() { Ok(wanted) } else { Err(format!("{missing:?}")) }
 }
 
-/// Starts TLS as configured and sends the request. Returns how many of the client's attributes were dropped.
+/// Starts TLS if it has a `tls_host` and sends the request. Returns how many of the client's attributes were dropped.
 pub(crate) async fn send(
     shared: &Shared,
     upstream: &mut Leg,
-    greeting: &Greeting,
+    tls_host: Option<&str>,
     login: &LoginRequest<'_>,
     capabilities: Capabilities,
     own: &OwnAttributes,
@@ -59,30 +68,36 @@ pub(crate) async fn send(
         compression_level: None,
         ..*login
     };
-    start_tls(shared, upstream, greeting, &mut request).await?;
+    if let Some(host) = tls_host {
+        start_tls(shared, upstream, host, &mut request).await?;
+    }
     let io_error = |error| UpstreamError::Dial { address: shared.upstream.settings.address.clone(), error };
     upstream.write_packet(&request.encode()).await.map_err(io_error)?;
     Ok(rewritten.dropped)
 }
 
-pub(crate) async fn start_tls(
-    shared: &Shared,
-    upstream: &mut Leg,
-    greeting: &Greeting,
-    request: &mut LoginRequest<'_>,
-) -> Result<(), UpstreamError> {
-    let tls = &shared.upstream.tls;
-    let host = match (&shared.upstream.settings.address, tls.mode()) {
-        (_, UpstreamTlsMode::Disabled) | (UpstreamAddress::Unix(_), UpstreamTlsMode::Preferred) => return Ok(()),
+/// The name to begin TLS with, `None` for a plain leg. `Err`: TLS is required and not offered; nothing has been sent.
+pub(crate) fn tls_host<'a>(shared: &'a Shared, greeting: &Greeting) -> Result<Option<&'a str>, UpstreamError> {
+    let mode = shared.upstream.tls.mode();
+    let host = match (&shared.upstream.settings.address, mode) {
+        (_, UpstreamTlsMode::Disabled) | (UpstreamAddress::Unix(_), UpstreamTlsMode::Preferred) => return Ok(None),
         (UpstreamAddress::Unix(_), _) => "localhost",
         (UpstreamAddress::Tcp { host, .. }, _) => host,
     };
-    if !greeting.capabilities.contains(Capabilities::SSL) {
-        return match tls.mode() {
-            UpstreamTlsMode::Preferred => Ok(()),
-            _ => Err(UpstreamError::Tls("the server does not offer TLS, and upstream.tls requires it".to_owned())),
-        };
+    match (greeting.capabilities.contains(Capabilities::SSL), mode) {
+        (true, _) => Ok(Some(host)),
+        (false, UpstreamTlsMode::Preferred) => Ok(None),
+        (false, _) => Err(UpstreamError::Tls(format!("the server does not offer TLS, and upstream.tls is {mode}"))),
     }
+}
+
+async fn start_tls(
+    shared: &Shared,
+    upstream: &mut Leg,
+    host: &str,
+    request: &mut LoginRequest<'_>,
+) -> Result<(), UpstreamError> {
+    let tls = &shared.upstream.tls;
     request.capabilities |= Capabilities::SSL;
     let ssl_request = SslRequest {
         capabilities: request.capabilities,

@@ -2,23 +2,29 @@
 
 use tokio::time::timeout;
 use wire::packet::{HEADER_LENGTH, put_packet};
-use wire::{Capabilities, ChangeUser, OkPacket, attributes};
+use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
 
 use super::read_command::Request;
-use super::{Flow, Session};
+use super::{Flow, Session, Turn, UnderWay};
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::login::exchange::{Exchange, ExchangeEnd};
 use crate::login::finish;
 use crate::login::greet::ALWAYS_UPSTREAM;
+use crate::login::our_uid::{self, Told};
 use crate::login::upstream_request::{ATTRIBUTES_LIMIT, NO_PLUGIN, own_attributes};
 
 impl Session {
     pub(super) async fn change_user(&mut self, request: &Request) -> Result<Flow, SessionError> {
-        if !request.whole {
+        // Attributes may make it larger than what is looked at of other commands.
+        if request.header.length > self.shared.settings.login_size {
             return Err(SessionError::ClientMalformed("COM_CHANGE_USER is too large"));
         }
         let whole = HEADER_LENGTH + request.header.length;
+        self.client.input.reserve(whole);
+        while self.client.input.len() < whole {
+            self.more_from_client().await?;
+        }
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {
             Ok(change) => change,
@@ -26,6 +32,15 @@ impl Session {
                 // As MySQL answers it, which then closes.
                 self.refuse(request, &ClientError::unknown_command()).await?;
                 return Err(SessionError::ClientMalformed(error.0));
+            }
+        };
+        let other_user = change.user != self.facts.user;
+        let slot = match other_user.then(|| self.shared.limits.user(change.user)).transpose() {
+            Ok(slot) => slot,
+            Err(_) => {
+                self.shared.counters.add(Counter::LimitPerUser);
+                let user = String::from_utf8_lossy(change.user);
+                return self.refuse(request, &ClientError::too_many_of(&format!("user '{user}'"))).await;
             }
         };
         self.client.input.consume(whole);
@@ -40,7 +55,7 @@ impl Session {
             charset: Some(change.charset.unwrap_or(0)),
             auth_plugin: Some(NO_PLUGIN),
             attributes: Some(&block.block),
-            ..change.clone()
+            ..change
         };
         let mut packet = Vec::new();
         put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));
@@ -51,6 +66,9 @@ impl Session {
             None => return Ok(Flow::Continue),
         };
         self.forget_session_state();
+        if let Some(slot) = slot {
+            self.slots.1 = slot;
+        }
         if let Ok(decoded) = OkPacket::decode(&ok, self.capabilities()) {
             self.tracker.status = decoded.status;
         }
@@ -70,23 +88,25 @@ impl Session {
         let answers_switch = self.capabilities().contains(Capabilities::PLUGIN_AUTH);
         let mut exchange = Exchange::new(answers_switch, change.auth_response.is_empty());
         let exchanged = exchange.run(&self.shared, &mut self.client, &mut self.upstream);
-        match timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout)) {
-            Ok(ok) => Ok(Some(ok)),
+        let end = timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout));
+        // What is said from here on follows the packets of the exchange.
+        self.under_way =
+            Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
+        match end {
+            Ok(ok) if self.was_proved().await => Ok(Some(ok)),
+            Ok(_) => Err(self.refuse_without_proof(change).await),
             Err(ExchangeEnd::Denied) => {
+                // MySQL closes; MariaDB gives back the old user, but has ended all that the session had before it asked.
+                self.forget_session_state();
+                self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
                 self.under_way = None;
                 Ok(None)
             }
             Err(ExchangeEnd::Upstream(_)) => Err(SessionError::UpstreamGone),
-            Err(ExchangeEnd::WithoutProof) => {
-                // The upstream believes that the user has changed: this connection cannot be given back.
-                self.shared.counters.add(Counter::OkWithoutProof);
-                let error = ClientError::without_proof(&String::from_utf8_lossy(change.user));
-                let _ = self.client.write_packet(&error.payload(self.facts.capabilities)).await;
-                Err(SessionError::ClientMalformed("COM_CHANGE_USER without a proof"))
-            }
+            Err(ExchangeEnd::WithoutProof) => Err(self.refuse_without_proof(change).await),
             Err(ExchangeEnd::Refuse(error, counter)) => {
                 self.shared.counters.add(counter);
-                let _ = self.client.write_packet(&error.payload(self.facts.capabilities)).await;
+                self.say_last(&error).await;
                 self.finish_exchange(exchange).await;
                 Err(SessionError::ClientMalformed("COM_CHANGE_USER was refused"))
             }
@@ -99,6 +119,35 @@ impl Session {
                 Err(SessionError::ClientMalformed("COM_CHANGE_USER was not completed"))
             }
         }
+    }
+
+    /// See [`our_uid`].
+    async fn was_proved(&mut self) -> bool {
+        let capabilities = self.capabilities();
+        if !self
+            .shared
+            .upstream
+            .last_greeting()
+            .is_some_and(|greeting| our_uid::may_have_let_us_in(&self.shared, &greeting, capabilities))
+        {
+            return true;
+        }
+        let told = timeout(self.shared.settings.login_time, our_uid::look(&mut self.upstream, capabilities)).await;
+        told == Ok(Told::ByProofOnly)
+    }
+
+    /// The upstream believes that the user has changed: this connection cannot be given back.
+    async fn refuse_without_proof(&mut self, change: &ChangeUser<'_>) -> SessionError {
+        self.shared.counters.add(Counter::OkWithoutProof);
+        let error = ClientError::without_proof(&String::from_utf8_lossy(change.user));
+        self.say_last(&error).await;
+        SessionError::ClientMalformed("COM_CHANGE_USER without a proof")
+    }
+
+    /// An ERR after which the session ends, so that nothing more is said when it does.
+    async fn say_last(&mut self, error: &ClientError) {
+        let _ = self.client.write_packet(&error.payload(self.facts.capabilities)).await;
+        self.under_way = None;
     }
 
     /// As with a login: what was begun upstream is finished.

@@ -6,11 +6,13 @@ use std::task::Poll;
 use wire::Command;
 use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 
+use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
-use super::{Sent, Session};
+use super::renumber::Renumber;
 use crate::admission::Permit;
 use crate::error::SessionError;
+use crate::registry::Signal;
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.
@@ -22,7 +24,11 @@ impl Session {
         permit: Permit,
     ) -> Result<Sent, SessionError> {
         self.in_flight = Some(permit);
+        self.renumber = None;
         self.tracker.begin(command.reply_shape());
+        if reading.asks_for_cursor {
+            self.tracker.expect_cursor();
+        }
         if let (Command::StmtSendLongData, Some(id)) = (command, reading.statement_id)
             && let Some(prepared) = self.statements.prepared_mut(id)
         {
@@ -39,7 +45,8 @@ impl Session {
             (None, false) => self.stream_command().await,
             (Some(payload), true) => {
                 let mut packets = Vec::with_capacity(HEADER_LENGTH + payload.len());
-                put_packet(&mut packets, request.header.sequence, payload);
+                let next = put_packet(&mut packets, request.header.sequence, payload);
+                self.renumber = Renumber::between(next.wrapping_sub(1), request.header.sequence);
                 let sent = self.upstream.transport.send(&packets).await;
                 self.client.input.consume(HEADER_LENGTH + request.header.length);
                 self.after_send(sent)
@@ -69,8 +76,12 @@ impl Session {
 
     /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
     pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
-        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
+            }
             match client.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(More::Client)),
@@ -97,6 +108,14 @@ impl Session {
             Err(_) => Ok(Sent::CutShort),
         }
     }
+}
+
+/// How much of a command the upstream took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Whole,
+    /// It broke meanwhile: what it said before is the reply, and the last one.
+    CutShort,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,17 +3,11 @@
 use statement::locks::LockEffect;
 use statement::{kill, locks};
 use wire::packet::HEADER_LENGTH;
-use wire::{Command, Execute, Query};
+use wire::{BulkExecute, Command, Execute, Query};
 
-use super::Session;
 use super::read_command::Request;
+use super::{Session, kill_parameter};
 use crate::error::ClientError;
-
-/// The command byte and a statement's id.
-const CLOSE_LENGTH: usize = 1 + 4;
-
-/// And a parameter's number.
-const LONG_DATA_HEADER: usize = 1 + 4 + 2;
 
 /// The facts of one command that live until it is settled.
 #[derive(Debug, Default)]
@@ -23,10 +17,14 @@ pub(super) struct Reading {
     pub(super) locks: LockEffect,
     /// The statement that is executed, closed, reset or fetched from.
     pub(super) statement_id: Option<u32>,
+    /// An EXECUTE that opens a cursor: rows come when they are fetched.
+    pub(super) asks_for_cursor: bool,
     /// How its parameters are laid out.
     pub(super) execute: Option<Execute>,
     /// The payload to send in place of the client's, or of its inspected part.
     pub(super) rewritten: Option<Vec<u8>>,
+    /// A PREPARE of `KILL ?`.
+    pub(super) kills_parameter: bool,
     /// Connections that a KILL names, as their clients or the upstream know them.
     pub(super) killed: Vec<u32>,
 }
@@ -46,14 +44,25 @@ impl Session {
             Command::StmtPrepare => {
                 reading.sql_offset = Some(1);
                 self.read_sql(payload, 1, request.whole, &mut reading);
+                reading.kills_parameter = kill::names_a_parameter(&payload[1..], self.mode(request.whole));
             }
             Command::ProcessKill => self.read_process_kill(payload, &mut reading),
-            Command::StmtExecute => self.read_execute(payload, &mut reading),
-            Command::StmtSendLongData => reading.statement_id = self.unanswered(payload, LONG_DATA_HEADER)?,
-            Command::StmtClose => reading.statement_id = self.unanswered(payload, CLOSE_LENGTH)?,
-            Command::StmtBulkExecute | Command::StmtReset | Command::StmtFetch => {
+            Command::StmtExecute => {
+                self.read_execute(payload, &mut reading);
+                if request.whole {
+                    self.read_kill_parameter(payload, &mut reading);
+                }
+            }
+            Command::StmtBulkExecute => self.read_bulk_execute(payload, &mut reading),
+            Command::StmtSendLongData | Command::StmtClose => {
+                // MySQL answers one that is cut, as it answers no other: nobody would know whose reply that is.
+                let shortest = if command == Command::StmtClose { 5 } else { 7 };
+                if payload.len() < shortest {
+                    return Err(ClientError::malformed_command("it is cut"));
+                }
                 reading.statement_id = self.statement_id(payload);
             }
+            Command::StmtReset | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
             Command::Quit
             | Command::InitDb
             | Command::FieldList
@@ -88,7 +97,7 @@ impl Session {
             if !whole {
                 return;
             }
-            reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id))
+            reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id, self.handle()))
                 .map(|translated| [&payload[..offset], translated.as_slice()].concat());
         }
     }
@@ -98,13 +107,14 @@ impl Session {
         let Some(id) = payload.get(1..5).and_then(|bytes| bytes.first_chunk()) else { return };
         let id = u32::from_le_bytes(*id);
         reading.killed = vec![id];
-        if let Some(upstream_id) = self.shared.registry.upstream_id(id) {
+        if let Some(upstream_id) = self.shared.registry.upstream_id(id, self.handle()) {
             reading.rewritten = Some([&payload[..1], &upstream_id.to_le_bytes(), &payload[5..]].concat());
         }
     }
 
     fn read_execute(&self, payload: &[u8], reading: &mut Reading) {
         reading.statement_id = self.statement_id(payload);
+        reading.asks_for_cursor = Execute::asks_for_cursor(payload);
         let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
         reading.locks = prepared.locks;
         let Some(types) = &prepared.kept_types else { return };
@@ -117,13 +127,31 @@ impl Session {
         }
     }
 
-    /// The statement of a command that has no reply. MySQL answers one that is cut all the same, with 1835, which would
-    /// then be taken for the reply to the next.
-    fn unanswered(&self, payload: &[u8], least: usize) -> Result<Option<u32>, ClientError> {
-        if payload.len() < least {
-            return Err(ClientError::malformed_command("a statement's id or parameter is cut"));
+    fn read_kill_parameter(&self, payload: &[u8], reading: &mut Reading) {
+        let named = reading.statement_id.and_then(|id| self.statements.prepared(id));
+        let Some(prepared) = named.filter(|prepared| prepared.kills) else { return };
+        let payload = reading.rewritten.as_deref().unwrap_or(payload);
+        let Ok(execute) = Execute::decode(payload, prepared.params, self.capabilities()) else { return };
+        // With an attribute behind it, where the value ends is not known here.
+        let Some((head, value)) = payload.split_at_checked(execute.values_offset) else { return };
+        if execute.parameter_count != 1 {
+            return;
         }
-        Ok(self.statement_id(payload))
+        let lookup = |id| self.shared.registry.upstream_id(id, self.handle());
+        if let Some((value, id)) = kill_parameter::translated(value, lookup) {
+            reading.killed = vec![id];
+            reading.rewritten = Some([head, &value].concat());
+        }
+    }
+
+    fn read_bulk_execute(&self, payload: &[u8], reading: &mut Reading) {
+        reading.statement_id = self.statement_id(payload);
+        let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
+        reading.locks = prepared.locks;
+        let Some(types) = &prepared.kept_types else { return };
+        if let Ok(bulk) = BulkExecute::decode(payload, prepared.params) {
+            reading.rewritten = bulk.with_types(types);
+        }
     }
 
     /// The statement that a command names; MariaDB's clients name the one prepared last by -1.

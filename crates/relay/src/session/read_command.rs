@@ -1,14 +1,16 @@
 //! Waiting for the next command, and for whatever else may happen meanwhile.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::Poll;
 
+use tokio::time::{Sleep, sleep};
 use wire::packet::{HEADER_LENGTH, Header};
 use wire::{Command, OutOfSync};
 
 use super::Session;
 use crate::error::SessionError;
-use crate::registry::Signal;
+use crate::registry::{GRACE, Signal};
 
 /// The first byte of an ERR.
 const ERR: u8 = 0xFF;
@@ -32,6 +34,10 @@ impl Session {
     /// Cancel safe.
     pub(super) async fn read_command(&mut self) -> Result<Request, SessionError> {
         self.under_way = None;
+        if self.handle().signal() == Signal::Cut {
+            // One that sends ahead never waits.
+            return Err(SessionError::Cut);
+        }
         loop {
             let unread = self.client.input.unread();
             if let Some(header) = Header::read(unread) {
@@ -53,13 +59,21 @@ impl Session {
     /// Until the client has sent something. What the upstream says unasked is passed on.
     async fn wait_for_client(&mut self) -> Result<(), SessionError> {
         let at_boundary = self.at_boundary() && self.client.input.is_empty();
+        let asked = self.asked;
+        let mut grace: Option<Pin<Box<Sleep>>> = None;
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         let spoken = poll_fn(|context| {
             handle.register(context.waker());
             match handle.signal() {
                 Signal::None => {}
                 Signal::Drain if !at_boundary => {}
-                Signal::Drain => return Poll::Ready(Err(SessionError::Drained)),
+                Signal::Drain => {
+                    let mut has_had_time =
+                        || grace.get_or_insert_with(|| Box::pin(sleep(GRACE))).as_mut().poll(context);
+                    if asked || has_had_time().is_ready() {
+                        return Poll::Ready(Err(SessionError::Drained));
+                    }
+                }
                 Signal::Cut => return Poll::Ready(Err(SessionError::Cut)),
             }
             match client.poll_fill(context) {

@@ -4,6 +4,7 @@ use super::reload::{Reload, Reloadable};
 use super::self_signed::self_signed;
 use super::{TlsError, pem_files, provider};
 use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::{NoClientAuth, WebPkiClientVerifier, danger::ClientCertVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use std::fmt;
@@ -93,10 +94,14 @@ impl Plan {
             Some(path) => client_verifier(path)?,
             None => Arc::new(NoClientAuth),
         };
-        Ok(ServerConfig::builder_with_provider(provider())
+        let mut config = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(verifier)
-            .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified))))
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
+        // The default remembers 256 sessions, two for each handshake: of 150 clients in turn none would resume. Tickets
+        // are kept by the clients themselves. Each build has a key of its own, so a reload forgets them all.
+        config.ticketer = Ticketer::new()?;
+        Ok(config)
     }
 }
 

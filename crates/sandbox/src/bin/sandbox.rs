@@ -26,6 +26,15 @@ enum Action {
         /// Only MariaDB.
         #[arg(long, conflicts_with = "mariadb")]
         only_mariadb: bool,
+        /// Only the primary, of MySQL.
+        #[arg(long, conflicts_with = "only_mariadb")]
+        no_replica: bool,
+        /// An argument for the servers' programs, such as `--wait-timeout=5`; may be given several times.
+        #[arg(long, allow_hyphen_values = true)]
+        argument: Vec<String>,
+        /// Statements to run as root on the first server before it is said to be there.
+        #[arg(long)]
+        sql: Option<String>,
         /// Stop after so long.
         #[arg(long)]
         seconds: Option<u64>,
@@ -43,15 +52,25 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let Action::Up { mariadb, only_mariadb, seconds } = Arguments::parse().action;
-    let cluster = if only_mariadb { None } else { Some(Cluster::start()?) };
-    let mariadb = if mariadb || only_mariadb { Some(Server::start(Options::mariadb())?) } else { None };
-
-    let mut servers: Vec<(&str, &Server)> = Vec::new();
-    if let Some(cluster) = &cluster {
-        servers.extend([("primary", &cluster.primary), ("replica", &cluster.replica)]);
+    let Action::Up { mariadb, only_mariadb, no_replica, argument, sql, seconds } = Arguments::parse().action;
+    let with_arguments = |mut options: Options| {
+        options.arguments.clone_from(&argument);
+        options
+    };
+    let mut servers: Vec<(&str, Server)> = Vec::new();
+    if no_replica {
+        servers.push(("primary", Server::start(with_arguments(Options::mysql()))?));
+    } else if !only_mariadb {
+        let Cluster { primary, replica } =
+            Cluster::with_options(with_arguments(Options::mysql()), with_arguments(Options::mysql()))?;
+        servers.extend([("primary", primary), ("replica", replica)]);
     }
-    servers.extend(mariadb.as_ref().map(|server| ("mariadb", server)));
+    if mariadb || only_mariadb {
+        servers.push(("mariadb", Server::start(with_arguments(Options::mariadb()))?));
+    }
+    if let (Some(sql), Some((_, first))) = (sql, servers.first()) {
+        first.root_sql(&sql)?;
+    }
     print_table(&servers)?;
 
     // At Ctrl-C this process just ends: the watchers see that and clean up.
@@ -64,7 +83,7 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-fn print_table(servers: &[(&str, &Server)]) -> Result<()> {
+fn print_table(servers: &[(&str, Server)]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:<8}  {:<15}  {:>7}  {:<34}  version", "server", "address", "pid", "socket")?;
     for (name, server) in servers {

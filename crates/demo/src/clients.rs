@@ -1,0 +1,128 @@
+//! The two clients: `web`, which reads and changes single rows, and `report`, which reads ranges.
+
+mod report;
+mod web;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mysql_async::Conn;
+use sandbox::Login;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::figures::{Figures, Reading};
+use crate::servers::opts;
+
+/// Between an error and the next attempt to connect.
+const AFTER_AN_ERROR: Duration = Duration::from_millis(200);
+/// A client that has not ended by then after it was asked to hangs.
+const END_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Both, at work.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    begin: Instant,
+    stop: watch::Sender<bool>,
+    clients: [Client; 2],
+    connections: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Client {
+    name: &'static str,
+    figures: Arc<Figures>,
+}
+
+/// A client's name and what it has seen.
+pub(crate) type Named = (&'static str, Reading);
+
+impl Clients {
+    pub(crate) fn start(proxy: SocketAddr) -> Clients {
+        let begin = Instant::now();
+        let (stop, stopped) = watch::channel(false);
+        let clients = [web::NAME, report::NAME].map(|name| Client { name, figures: Arc::new(Figures::new(begin)) });
+        let mut connections = JoinSet::new();
+        let [web, report] = &clients;
+        for number in 0..web::CONNECTIONS {
+            let connection = Connection::new(proxy, web::LOGIN, &web.figures, &stopped);
+            connections
+                .spawn(connection.keep_up(move |connection, conn| Box::pin(web::work(connection, conn, number))));
+        }
+        let connection = Connection::new(proxy, report::LOGIN, &report.figures, &stopped);
+        connections.spawn(connection.keep_up(|connection, conn| Box::pin(report::work(connection, conn))));
+        Clients { begin, stop, clients, connections }
+    }
+
+    pub(crate) fn last_second(&self) -> Vec<Named> {
+        let now = Instant::now();
+        self.clients.iter().map(|client| (client.name, client.figures.last(now))).collect()
+    }
+
+    /// Lets each finish what it is at, log out, and gives what was seen from the beginning.
+    pub(crate) async fn finish(mut self) -> Vec<Named> {
+        let over = self.begin.elapsed();
+        let _ = self.stop.send(true);
+        let ended = tokio::time::timeout(END_DEADLINE, async { while self.connections.join_next().await.is_some() {} });
+        if ended.await.is_err() {
+            for client in &self.clients {
+                client.figures.error(&format!("a query was not answered within {END_DEADLINE:?}"));
+            }
+        }
+        self.clients.iter().map(|client| (client.name, client.figures.total(over))).collect()
+    }
+}
+
+/// One connection of a client, which connects again after an error.
+#[derive(Debug)]
+struct Connection {
+    proxy: SocketAddr,
+    login: Login,
+    figures: Arc<Figures>,
+    stopped: watch::Receiver<bool>,
+}
+
+/// The work on an open connection, until it fails or is to stop.
+type Work<'a> = std::pin::Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 'a>>;
+
+impl Connection {
+    fn new(proxy: SocketAddr, login: Login, figures: &Arc<Figures>, stopped: &watch::Receiver<bool>) -> Connection {
+        Connection { proxy, login, figures: Arc::clone(figures), stopped: stopped.clone() }
+    }
+
+    async fn keep_up(self, work: impl for<'a> Fn(&'a Connection, &'a mut Conn) -> Work<'a>) {
+        while !self.is_to_stop() {
+            if let Err(error) = self.once(&work).await {
+                self.figures.error(&format!("{error:#}"));
+                self.pause(AFTER_AN_ERROR).await;
+            }
+        }
+    }
+
+    async fn once(&self, work: &impl for<'a> Fn(&'a Connection, &'a mut Conn) -> Work<'a>) -> anyhow::Result<()> {
+        let mut conn = Conn::new(opts(self.proxy, self.login)).await?;
+        work(self, &mut conn).await?;
+        conn.disconnect().await?;
+        Ok(())
+    }
+
+    /// Runs and times one query.
+    async fn timed<T>(&self, query: impl Future<Output = mysql_async::Result<T>>) -> mysql_async::Result<T> {
+        let begin = Instant::now();
+        let answer = query.await?;
+        self.figures.query(begin.elapsed());
+        Ok(answer)
+    }
+
+    fn is_to_stop(&self) -> bool {
+        *self.stopped.borrow()
+    }
+
+    /// Not longer than until the end.
+    async fn pause(&self, time: Duration) {
+        let mut stopped = self.stopped.clone();
+        let _ = tokio::time::timeout(time, stopped.wait_for(|stop| *stop)).await;
+    }
+}

@@ -1,0 +1,118 @@
+//! Other people's client libraries through the proxy: each program of `tests/drivers`, plain and over TLS, before MySQL and
+//! before MariaDB. A program whose runtime is not installed says so and is passed over; `.ci/run` installs them all.
+
+mod execute_retry;
+
+mod mysql_async;
+mod sqlx;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use sandbox::{APP, Flavor, Server};
+
+use crate::harness::Tollgate;
+
+/// What a program exits with when its runtime is missing.
+const MISSING: i32 = 77;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tls {
+    Off,
+    On,
+}
+
+fn server(flavor: Flavor) -> &'static Server {
+    match flavor {
+        Flavor::Mysql => &sandbox::mysql_shared().expect("a MySQL").primary,
+        Flavor::Mariadb => sandbox::mariadb_shared().expect("a MariaDB"),
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/drivers")
+}
+
+/// The environment that every program reads: see `tests/drivers/README.md`.
+pub(crate) fn run_program(name: &str, address: std::net::SocketAddr, flavor: Flavor, tls: Tls) -> Command {
+    let mut command = Command::new(folder().join(name).join("run"));
+    let (flavor_name, tls_name) = match (flavor, tls) {
+        (Flavor::Mysql, Tls::Off) => ("mysql", "off"),
+        (Flavor::Mysql, Tls::On) => ("mysql", "on"),
+        (Flavor::Mariadb, Tls::Off) => ("mariadb", "off"),
+        (Flavor::Mariadb, Tls::On) => ("mariadb", "on"),
+    };
+    command
+        .env("TG_HOST", address.ip().to_string())
+        .env("TG_PORT", address.port().to_string())
+        .env("TG_USER", APP.user)
+        .env("TG_PASSWORD", APP.password)
+        .env("TG_DATABASE", "test")
+        .env("TG_TLS", tls_name)
+        .env("TG_FLAVOR", flavor_name)
+        .env("TG_TABLE", format!("d_{name}_{tls_name}"));
+    command
+}
+
+/// What the program said, or `None` when its runtime is missing, which is said.
+pub(crate) fn judge(name: &str, output: &Output) -> Option<String> {
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(MISSING) {
+        eprintln!("driver {name} not tested: {}", text.trim());
+        return None;
+    }
+    assert!(output.status.success(), "driver {name}: {}\n{text}", output.status);
+    Some(text)
+}
+
+fn through_the_proxy(name: &str) {
+    for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+        let server = server(flavor);
+        let tollgate = Tollgate::before(server);
+        for tls in [Tls::Off, Tls::On] {
+            let output = run_program(name, tollgate.address, flavor, tls).output().expect("the driver's program");
+            let Some(text) = judge(name, &output) else { return };
+            assert!(text.lines().any(|line| line == "done"), "driver {name} did not finish:\n{text}");
+            // A program may have nothing to do before a server of the other kind, and says so.
+            let did_something = text.lines().any(|line| line.starts_with("ok "));
+            assert!(!did_something || tollgate.counter("logins_succeeded") > 0, "{name} went around the proxy");
+        }
+        assert_eq!(tollgate.counter("upstream_malformed"), 0, "{name}: a reply could not be followed");
+        assert_eq!(tollgate.counter("client_malformed"), 0, "{name}: a command could not be read");
+    }
+}
+
+/// One test a program, so that they run side by side and are named when they fail.
+macro_rules! drivers {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                through_the_proxy(stringify!($name));
+            }
+        )*
+
+        const TESTED: &[&str] = &[$(stringify!($name),)*];
+    };
+}
+
+drivers! {
+    mysql mysqldump mysqlbinlog mysqlslap
+    c_libmariadb c_libmysqlclient connector_python connector_python_c go java_mariadb mysqlclient node_mysql2 perl_dbd_mariadb
+    perl_dbd_mysql php_mysqli php_pdo pymysql ruby_mysql2
+}
+
+/// A program that is added to the folder must be added here.
+#[test]
+fn every_program_is_tested() {
+    let programs = std::fs::read_dir(folder()).expect("tests/drivers");
+    let mut found: Vec<_> = programs
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join("run").exists())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    let mut tested: Vec<_> = TESTED.to_vec();
+    tested.sort_unstable();
+    assert_eq!(found, tested);
+}

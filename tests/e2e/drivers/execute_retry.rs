@@ -1,0 +1,67 @@
+//! A refused COM_STMT_EXECUTE leaves the statement whole, as real client libraries see it: they send parameter types
+//! once, whatever the answer, and long data again.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use relay::admission::{Admission, Ask, Permit, Refusal, Verdict};
+use relay::counters::Counter;
+use sandbox::Flavor;
+use wire::Command;
+
+use super::{Tls, judge, run_program, server};
+use crate::harness::{InProcess, upstream};
+
+/// Refuses the first EXECUTE of each connection.
+#[derive(Debug, Default)]
+struct RefuseFirst {
+    refused: Mutex<HashSet<u32>>,
+}
+
+impl Admission for RefuseFirst {
+    fn ask(&self, ask: &Ask<'_>) -> Verdict {
+        let first = ask.command == Command::StmtExecute
+            && self.refused.lock().expect("the set").insert(ask.facts.connection_id);
+        if first {
+            Verdict::Refuse(Refusal {
+                code: 1226,
+                sqlstate: *b"HY000",
+                message: "[tollgate] rule=test reason=ratio client=test retry_after_ms=1".to_owned(),
+            })
+        } else {
+            Verdict::Pass(Permit::free())
+        }
+    }
+}
+
+fn refused_and_retried(name: &str) {
+    for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+        let proxy = InProcess::start(&upstream(server(flavor)), Arc::new(RefuseFirst::default()));
+        let mut command = run_program(&format!("execute_retry/{name}"), proxy.address, flavor, Tls::Off);
+        command.env("TG_EXPECT_REFUSAL", "1").env("TG_TABLE", format!("retry_{name}"));
+        let output = command.output().expect("the program");
+        let Some(text) = judge(name, &output) else { return };
+        assert!(text.lines().any(|line| line == "done"), "{name} did not finish:\n{text}");
+        assert!(proxy.counter(Counter::Refused) > 0, "{name}: nothing was refused");
+    }
+}
+
+#[test]
+fn libmysqlclient_retries() {
+    refused_and_retried("libmysqlclient");
+}
+
+#[test]
+fn libmariadb_retries() {
+    refused_and_retried("libmariadb");
+}
+
+#[test]
+fn node_mysql2_retries() {
+    refused_and_retried("node_mysql2");
+}
+
+#[test]
+fn php_mysqli_retries() {
+    refused_and_retried("php_mysqli");
+}

@@ -1,0 +1,69 @@
+//! sqlx, which prepares everything it can and pools its connections.
+
+use sandbox::{APP, Flavor};
+use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlSslMode};
+use sqlx::{Connection, Executor, Row};
+
+use super::{Tls, server};
+use crate::harness::Tollgate;
+
+async fn exercise(tollgate: &Tollgate, tls: Tls) -> Result<(), sqlx::Error> {
+    let options = MySqlConnectOptions::new()
+        .host(&tollgate.address.ip().to_string())
+        .port(tollgate.port())
+        .username(APP.user)
+        .password(APP.password)
+        .database("test")
+        .ssl_mode(match tls {
+            Tls::Off => MySqlSslMode::Disabled,
+            Tls::On => MySqlSslMode::Required,
+        });
+    let pool = MySqlPoolOptions::new().max_connections(2).connect_with(options).await?;
+    let mut conn = pool.acquire().await?;
+    conn.ping().await?;
+    conn.execute("CREATE TEMPORARY TABLE d_sqlx (id INT PRIMARY KEY AUTO_INCREMENT, v LONGBLOB)").await?;
+
+    for n in 0..3i64 {
+        let row =
+            sqlx::query("SELECT ? + 1, ?, NULL").bind(n).bind(format!("größer {n}")).fetch_one(&mut *conn).await?;
+        assert_eq!(row.get::<String, _>(1), format!("größer {n}"));
+    }
+    let rows = sqlx::query("SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3").fetch_all(&mut *conn).await?;
+    assert_eq!(rows.len(), 3);
+
+    let mut transaction = conn.begin().await?;
+    sqlx::query("INSERT INTO d_sqlx (v) VALUES ('gone')").execute(&mut *transaction).await?;
+    transaction.rollback().await?;
+    let mut transaction = conn.begin().await?;
+    let inserted = sqlx::query("INSERT INTO d_sqlx (v) VALUES ('kept')").execute(&mut *transaction).await?;
+    assert_eq!(inserted.rows_affected(), 1);
+    transaction.commit().await?;
+
+    let large: Vec<u8> = (0..20u32 << 20).map(|n| (n % 251) as u8).collect();
+    sqlx::query("INSERT INTO d_sqlx (v) VALUES (?)").bind(&large).execute(&mut *conn).await?;
+    let back = sqlx::query("SELECT v FROM d_sqlx ORDER BY id DESC LIMIT 1").fetch_one(&mut *conn).await?;
+    assert!(back.get::<Vec<u8>, _>(0) == large, "20 MiB came back changed");
+
+    let error = conn.execute("SELEC 1").await.expect_err("a syntax error");
+    assert_eq!(
+        error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned())).as_deref(),
+        Some("42000")
+    );
+    let row = sqlx::query("SELECT CAST(7 AS SIGNED)").fetch_one(&mut *conn).await?;
+    assert_eq!(row.get::<i64, _>(0), 7);
+    drop(conn);
+    pool.close().await;
+    Ok(())
+}
+
+#[test]
+fn sqlx_driver() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+        let tollgate = Tollgate::before(server(flavor));
+        for tls in [Tls::Off, Tls::On] {
+            let done = runtime.block_on(exercise(&tollgate, tls));
+            done.unwrap_or_else(|error| panic!("{flavor:?}, TLS {tls:?}: {error}"));
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! TLS on either leg: who presents what, who is believed, and what is refused.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use relay::admission::{Admission, Ask, PassAll, Verdict};
+use rustls::client::Resumption;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, HandshakeKind, StreamOwned};
+use sandbox::{APP, Options, Server};
+use wire::{Capabilities, SslRequest};
+
+use crate::harness::{InProcess, Raw, RawOptions, Tollgate, mysql, read_err, upstream, wait_until};
+
+/// An authority with a certificate for `localhost` and 127.0.0.1, and one for a client, as files.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    folder: tempfile::TempDir,
+}
+
+impl Authority {
+    fn new(name: &str) -> Authority {
+        let folder = tempfile::tempdir().expect("a folder");
+        let key = KeyPair::generate().expect("a key");
+        let mut ca = CertificateParams::new(Vec::new()).expect("parameters");
+        ca.distinguished_name.push(DnType::CommonName, name);
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        fs::write(folder.path().join("ca.pem"), ca.self_signed(&key).expect("a certificate").pem()).expect("a file");
+        Authority { issuer: Issuer::new(ca, key), folder }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// Writes `{name}.pem` and `{name}.key` into `folder`; each is renamed into place.
+    fn issue_into(&self, folder: &Path, name: &str, common_name: &str) {
+        let key = KeyPair::generate().expect("a key");
+        let mut leaf = CertificateParams::new(vec!["localhost".into(), "127.0.0.1".into()]).expect("parameters");
+        leaf.distinguished_name = rcgen::DistinguishedName::new();
+        leaf.distinguished_name.push(DnType::OrganizationName, "Example");
+        leaf.distinguished_name.push(DnType::CommonName, common_name);
+        let certificate = leaf.signed_by(&key, &self.issuer).expect("a certificate");
+        for (end, text) in [("key", key.serialize_pem()), ("pem", certificate.pem())] {
+            let beside = folder.join(format!("{name}.{end}.new"));
+            fs::write(&beside, text).expect("a file");
+            fs::rename(&beside, folder.join(format!("{name}.{end}"))).expect("a rename");
+        }
+    }
+
+    fn issue(&self, name: &str, common_name: &str) {
+        self.issue_into(self.folder.path(), name, common_name);
+    }
+}
+
+const WHO: &str = "SELECT USER()";
+
+#[test]
+fn a_self_signed_certificate_is_there_from_the_start() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let tollgate = Tollgate::before(server);
+    assert!(mysql(server, tollgate.address, APP, &["--ssl-mode=REQUIRED"], WHO).is_ok());
+    let error = mysql(server, tollgate.address, APP, &["--ssl-mode=VERIFY_CA", &ca_of(server)], WHO);
+    assert!(error.expect_err("not the server's own").contains("certificate"), "it is ours");
+}
+
+fn ca_of(server: &Server) -> String {
+    format!("--ssl-ca={}", server.ca_pem().display())
+}
+
+#[test]
+fn a_configured_certificate_is_presented_and_taken_up_anew() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let (old, new) = (Authority::new("Old CA"), Authority::new("New CA"));
+    let folder = tempfile::tempdir().expect("a folder");
+    old.issue_into(folder.path(), "proxy", "proxy");
+    let tollgate = Tollgate::start(&format!(
+        "{}tls: {{ certificate: \"{1}/proxy.pem\", key: \"{1}/proxy.key\" }}\n",
+        upstream(server),
+        folder.path().display(),
+    ));
+    let verified_by = |authority: &Authority| {
+        let ca = format!("--ssl-ca={}", authority.path("ca.pem"));
+        mysql(server, tollgate.address, APP, &["--ssl-mode=VERIFY_IDENTITY", &ca], WHO)
+    };
+    assert!(verified_by(&old).is_ok());
+    assert!(verified_by(&new).is_err());
+    let mut living = Tls::login(tollgate.address, &insecure());
+    new.issue_into(folder.path(), "proxy", "proxy");
+    wait_until("the new certificate to be presented", || verified_by(&new).is_ok());
+    assert!(verified_by(&old).is_err());
+    assert_eq!(living.ping()[0], 0, "who was there goes on");
+    // What cannot be used does not replace what works.
+    fs::write(folder.path().join("proxy.pem"), "no certificate").expect("a file");
+    wait_until("the complaint", || tollgate.log().contains("going on with the old ones"));
+    assert!(verified_by(&new).is_ok());
+}
+
+#[test]
+fn a_listener_may_require_it() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let tollgate =
+        Tollgate::start(&format!("listen: {{ address: \"127.0.0.1:0\", tls: required }}\n{}", upstream(server)));
+    let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
+    assert_eq!(read_err(&refused).0, 3159);
+    tollgate.await_counter("plain_logins_refused", 1);
+    assert!(mysql(server, tollgate.address, APP, &["--ssl-mode=REQUIRED"], WHO).is_ok());
+
+    let tollgate =
+        Tollgate::start(&format!("listen: {{ address: \"127.0.0.1:0\", tls: disabled }}\n{}", upstream(server)));
+    let error = mysql(server, tollgate.address, APP, &["--ssl-mode=REQUIRED"], WHO).expect_err("none is offered");
+    assert!(error.contains("2026"), "{error}");
+    let mut raw = Raw::greeted(tollgate.address);
+    raw.write(1, &ssl_request());
+    assert_eq!(raw.err().0, 1043, "asked for although it was not offered");
+}
+
+/// Remembers the subjects of those who asked.
+struct Subjects(Arc<Mutex<Vec<Option<String>>>>);
+
+impl Admission for Subjects {
+    fn ask(&self, ask: &Ask<'_>) -> Verdict {
+        let subject = ask.facts.certificate.as_ref().map(|certificate| certificate.subject.clone());
+        self.0.lock().expect("no panic").push(subject);
+        PassAll.ask(ask)
+    }
+}
+
+#[test]
+fn a_clients_certificate_is_a_fact_if_it_is_verified() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let (ours, foreign) = (Authority::new("Our CA"), Authority::new("Foreign CA"));
+    ours.issue("client", "etl");
+    foreign.issue("client", "etl");
+    let subjects = Arc::new(Mutex::new(Vec::new()));
+    let yaml = format!("{}tls: {{ client_ca: \"{}\" }}\n", upstream(server), ours.path("ca.pem"));
+    let tollgate = InProcess::start(&yaml, Arc::new(Subjects(Arc::clone(&subjects))));
+    let ask = |authority: Option<&Authority>| {
+        let files = authority
+            .map(|a| [format!("--ssl-cert={}", a.path("client.pem")), format!("--ssl-key={}", a.path("client.key"))]);
+        let mut arguments = vec!["--ssl-mode=REQUIRED"];
+        arguments.extend(files.iter().flatten().map(String::as_str));
+        let asked = mysql(server, tollgate.address, APP, &arguments, WHO);
+        asked.map(|_| subjects.lock().expect("no panic").pop().expect("one who asked"))
+    };
+    assert_eq!(ask(Some(&ours)), Ok(Some("O=Example, CN=etl".to_owned())));
+    assert_eq!(ask(None), Ok(None), "none is required");
+    let error = ask(Some(&foreign)).expect_err("nobody whom we know vouches for it");
+    assert!(error.contains("ERROR"), "{error}");
+    assert_eq!(tollgate.counter(relay::counters::Counter::TlsFailed), 1);
+}
+
+fn upstream_tls(server: &Server, settings: &str) -> Tollgate {
+    Tollgate::start(&format!("upstream: {{ address: \"{}\", {settings} }}\n", server.address()))
+}
+
+const CIPHER: &str =
+    "SELECT VARIABLE_VALUE <> '' FROM performance_schema.session_status WHERE VARIABLE_NAME = 'Ssl_cipher'";
+
+#[test]
+fn the_servers_certificate_is_verified_as_configured() {
+    let mysql = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let mariadb = sandbox::mariadb_shared().expect("a MariaDB");
+    let foreign = Authority::new("Foreign CA");
+    let ca = |server: &Server| server.ca_pem().display().to_string();
+    for (settings, encrypted) in [
+        ("tls: disabled".to_owned(), "0"),
+        ("tls: preferred".to_owned(), "1"),
+        ("tls: required".to_owned(), "1"),
+        (format!("tls: verify_ca, ca: \"{}\"", ca(mysql)), "1"),
+    ] {
+        let tollgate = upstream_tls(mysql, &settings);
+        assert_eq!(Raw::login(tollgate.address, APP).value(CIPHER).as_deref(), Some(encrypted), "{settings}");
+    }
+    // MariaDB's in the sandbox is made out to 127.0.0.1; MySQL's own to nobody.
+    let tollgate = upstream_tls(mariadb, &format!("tls: verify_identity, ca: \"{}\"", ca(mariadb)));
+    assert_eq!(Raw::login(tollgate.address, APP).value("SELECT 1").as_deref(), Some("1"));
+    for (server, settings) in [
+        (mysql, format!("tls: verify_ca, ca: \"{}\"", foreign.path("ca.pem"))),
+        (mysql, format!("tls: verify_identity, ca: \"{}\"", ca(mysql))),
+        (mariadb, format!("tls: verify_identity, ca: \"{}\", server_name: other.example", ca(mariadb))),
+    ] {
+        let tollgate = upstream_tls(server, &settings);
+        let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
+        let (code, _, message) = read_err(&refused);
+        assert!(code == 2003 && message.contains("TLS: ") && message.contains("certificate"), "{settings}: {message}");
+        assert_eq!(tollgate.counter("logins_succeeded"), 0);
+    }
+}
+
+/// And the server does not count the connections that are not used against us.
+#[test]
+fn a_server_without_tls_where_it_is_required() {
+    let options = Options::mysql().argument("--tls-version=").argument("--skip-name-resolve=OFF");
+    let server = Server::start(options).expect("a MySQL");
+    let tollgate = upstream_tls(&server, "tls: required, source_address: 127.0.0.2");
+    for _ in 0..110 {
+        let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
+        let (code, _, message) = read_err(&refused);
+        assert!(code == 2003 && message.contains("does not offer TLS"), "{code} {message}");
+    }
+    let errors = "SELECT COALESCE(SUM(SUM_CONNECT_ERRORS), 0) FROM performance_schema.host_cache";
+    assert_eq!(server.root_sql(errors).expect("the host cache").trim(), "0");
+    let tollgate = upstream_tls(&server, "tls: preferred, source_address: 127.0.0.2");
+    assert_eq!(Raw::login(tollgate.address, APP).value("SELECT 1").as_deref(), Some("1"));
+}
+
+/// More clients in turn than a server's cache of sessions holds.
+#[test]
+fn clients_resume_their_sessions() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let tollgate = Tollgate::before(server);
+    let clients: Vec<_> = (0..150).map(|_| Arc::new(insecure())).collect();
+    let handshake = |config: &Arc<ClientConfig>| Tls::start(tollgate.address, config).handshake();
+    for client in &clients {
+        assert_eq!(handshake(client), HandshakeKind::Full);
+    }
+    let resumed = clients.iter().filter(|client| handshake(client) == HandshakeKind::Resumed).count();
+    assert_eq!(resumed, clients.len());
+}
+
+fn ssl_request() -> Vec<u8> {
+    let capabilities = RawOptions::default().capabilities | Capabilities::SSL;
+    SslRequest { capabilities, max_packet: 1 << 24, charset: 45, filler: [0; 23] }.encode()
+}
+
+/// A client's TLS of which the test sees everything.
+struct Tls {
+    stream: StreamOwned<ClientConnection, TcpStream>,
+}
+
+impl Tls {
+    fn start(address: SocketAddr, config: &Arc<ClientConfig>) -> Tls {
+        let mut raw = Raw::greeted(address);
+        raw.write(1, &ssl_request());
+        let name = ServerName::try_from("localhost").expect("a name");
+        let connection = ClientConnection::new(Arc::clone(config), name).expect("a connection");
+        Tls { stream: StreamOwned::new(connection, raw.stream) }
+    }
+
+    /// Completes the handshake and reads on until the tickets have come, with the ERR to nonsense behind them.
+    fn handshake(mut self) -> HandshakeKind {
+        self.write(2, b"nonsense");
+        self.read();
+        self.stream.conn.handshake_kind().expect("a handshake")
+    }
+
+    fn login(address: SocketAddr, config: &ClientConfig) -> Tls {
+        let mut tls = Tls::start(address, &Arc::new(config.clone()));
+        let capabilities = RawOptions::default().capabilities | Capabilities::SSL;
+        let request = wire::LoginRequest {
+            capabilities,
+            max_packet: 1 << 24,
+            charset: 45,
+            filler: [0; 23],
+            user: APP.user.as_bytes(),
+            auth_response: b"",
+            database: None,
+            auth_plugin: Some(b"none"),
+            attributes: None,
+            compression_level: None,
+        };
+        tls.write(2, &request.encode());
+        let switch = tls.read();
+        let wire::AuthPacket::Switch { plugin, data } = wire::AuthPacket::decode(&switch) else { panic!("{switch:?}") };
+        tls.write(4, &crate::harness::proof(plugin, APP.password.as_bytes(), wire::scramble(data)));
+        match tls.read().as_slice() {
+            [1, 3] => {}
+            [1, 4] => tls.write(6, format!("{}\0", APP.password).as_bytes()),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(tls.read()[0], 0);
+        tls
+    }
+
+    fn ping(&mut self) -> Vec<u8> {
+        self.write(0, &[0x0E]);
+        self.read()
+    }
+
+    fn write(&mut self, sequence: u8, payload: &[u8]) {
+        let mut packet = Vec::new();
+        wire::packet::put_packet(&mut packet, sequence, payload);
+        self.stream.write_all(&packet).expect("writing");
+    }
+
+    fn read(&mut self) -> Vec<u8> {
+        let mut header = [0; 4];
+        self.stream.read_exact(&mut header).expect("a packet");
+        let mut payload = vec![0; usize::from(header[0]) + (usize::from(header[1]) << 8)];
+        self.stream.read_exact(&mut payload).expect("a packet");
+        payload
+    }
+}
+
+/// Believes everybody, and remembers its own sessions only.
+fn insecure() -> ClientConfig {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+        .with_no_client_auth();
+    config.resumption = Resumption::in_memory_sessions(4);
+    config
+}
+
+#[derive(Debug)]
+struct Anybody(Arc<rustls::crypto::CryptoProvider>);
+
+impl rustls::client::danger::ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: rustls::pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
