@@ -84,7 +84,7 @@ pub enum UpstreamError {
     Greeting(String),
     #[error("TLS: {0}")]
     Tls(String),
-    #[error("it broke off the login: {0}")]
+    #[error("during login: {0}")]
     Login(String),
 }
 
