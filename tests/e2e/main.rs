@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod bad_input;
 mod change_user;
 mod differential;
 mod execute_refused;

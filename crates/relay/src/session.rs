@@ -40,6 +40,7 @@ use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
 use crate::shared::Shared;
 
+use forward::Sent;
 use renumber::Renumber;
 use statements::Statements;
 
@@ -133,6 +134,7 @@ impl Session {
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
         self.asked = true;
+        self.expect_nothing_unasked()?;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
@@ -158,7 +160,7 @@ impl Session {
                 Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
             }
         };
-        self.forward(command, &request, &reading, permit).await?;
+        let sent = self.forward(command, &request, &reading, permit).await?;
         if command == Command::Quit {
             return Ok(Flow::Quit);
         }
@@ -176,6 +178,10 @@ impl Session {
             | ReplyShape::Login => self.copy_reply().await?,
         }
         self.settle(command, reading);
+        if sent == Sent::CutShort {
+            // The rest of this command must not be taken for the next.
+            return Err(SessionError::UpstreamGone);
+        }
         Ok(Flow::Continue)
     }
 

@@ -252,7 +252,7 @@ impl Exchange {
 
     async fn send_upstream(&mut self, upstream: &mut Leg, payload: &[u8]) -> Result<(), ExchangeEnd> {
         self.upstream_waits = false;
-        let failed = |error: std::io::Error| ExchangeEnd::Upstream(UpstreamError::Greeting(error.to_string()));
+        let failed = |error: std::io::Error| ExchangeEnd::Upstream(UpstreamError::Login(error.to_string()));
         upstream.write_packet(payload).await.map_err(failed)
     }
 }
@@ -263,8 +263,7 @@ async fn next(client: &mut Leg, upstream: &mut Leg, limit: usize, client_due: bo
         match upstream.poll_packet(context, limit) {
             Poll::Ready(Ok(payload)) => return Poll::Ready(Ok(From::Upstream(payload))),
             Poll::Ready(Err(error)) => {
-                let error = UpstreamError::Greeting(format!("during login: {error}"));
-                return Poll::Ready(Err(ExchangeEnd::Upstream(error)));
+                return Poll::Ready(Err(ExchangeEnd::Upstream(UpstreamError::Login(error.to_string()))));
             }
             Poll::Pending => {}
         }

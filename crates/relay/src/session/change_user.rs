@@ -28,7 +28,11 @@ impl Session {
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {
             Ok(change) => change,
-            Err(error) => return self.refuse(request, &ClientError::malformed_command(error.0)).await,
+            Err(error) => {
+                // As MySQL answers it, which then closes.
+                self.refuse(request, &ClientError::unknown_command()).await?;
+                return Err(SessionError::ClientMalformed(error.0));
+            }
         };
         let other_user = change.user != self.facts.user;
         let slot = match other_user.then(|| self.shared.limits.user(change.user)).transpose() {
