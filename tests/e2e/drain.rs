@@ -90,7 +90,7 @@ fn at_the_deadline_the_rest_is_cut() {
 fn a_second_interrupt_ends_it_at_once() {
     let mut tollgate = with("drain: { wait: 600s, deadline: 600s }");
     tollgate.signal("INT");
-    wait_until("it drains", || tollgate.get("/readyz").0 == 503);
+    wait_until("it drains", || tollgate.get("/readyz").1 == "draining\n");
     tollgate.signal("INT");
     assert!(tollgate.wait().success());
     assert!(tollgate.log().contains("\"ended\""), "{}", tollgate.log());

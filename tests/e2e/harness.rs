@@ -1,11 +1,15 @@
 //! A dozen lines a test: start a proxy, connect, look.
 
+mod counting;
+mod hostile;
 mod in_process;
 mod programs;
 mod raw;
 mod scripted;
 mod tollgate;
 
+pub(crate) use counting::Counting;
+pub(crate) use hostile::{Hostile, HostileLeg};
 pub(crate) use in_process::InProcess;
 pub(crate) use programs::{mysql, mysql_at_socket};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};

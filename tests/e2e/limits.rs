@@ -88,11 +88,11 @@ fn a_client_that_is_killed_gives_its_place_back() {
     let tollgate = with_limits("connections: 1");
     let mut client = primary().client_to("mysql", APP, tollgate.address).expect("the client");
     let mut client = client.args(["-e", "SELECT SLEEP(617)"]).stdout(std::process::Stdio::null()).spawn().expect("it");
-    tollgate.await_counter("logins_succeeded", 1);
+    let find = "SELECT id FROM performance_schema.processlist WHERE info = 'SELECT SLEEP(617)'";
+    wait_until("it runs", || !primary().root_sql(find).expect("the processlist").is_empty());
     client.kill().expect("killing it");
     let _ = client.wait();
     // Its statement still runs, and it is the statement that the place stands for.
-    let find = "SELECT id FROM performance_schema.processlist WHERE info = 'SELECT SLEEP(617)'";
     tollgate.await_counter("clients_left_during_reply", 1);
     let id = primary().root_sql(find).expect("the statement");
     primary().root_sql(&format!("KILL QUERY {}", id.trim())).expect("ending it");

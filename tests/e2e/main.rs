@@ -6,7 +6,10 @@
 
 mod harness;
 
+mod bad_input;
 mod change_user;
+mod differential;
+mod execute_refused;
 mod finished_logins;
 mod health;
 mod logins;

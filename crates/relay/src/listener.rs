@@ -217,8 +217,6 @@ impl ListenSocket {
                 let (stream, peer) = listener.accept().await?;
                 let local = stream.local_addr().ok();
                 let stream = stream.into_std()?;
-                // They fail on a connection that is gone already, which its session will find out.
-                let _ = (stream.set_nodelay(true), set_keepalive(SockRef::from(&stream)));
                 Ok((Socketed::Tcp(stream), Some(peer), local))
             }
             ListenSocket::Unix { listener, .. } => {
@@ -268,6 +266,9 @@ fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
+    // Accepted sockets inherit these, which saves five calls a connection.
+    socket.set_tcp_nodelay(true)?;
+    set_keepalive(SockRef::from(&socket))?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())

@@ -181,11 +181,12 @@ async fn try_login(
     // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
     let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
-    let dropped = match tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await {
-        Ok(Ok(dropped)) => dropped,
-        Ok(Err(error)) => return Err(LoginEnd::Upstream(error)),
-        Err(_) => return Err(LoginEnd::Upstream(UpstreamError::Tls("no answer in time".to_owned()))),
-    };
+    let late = || UpstreamError::Tls("no answer in time".to_owned());
+    let sent = tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await;
+    let dropped = sent.unwrap_or_else(|_| Err(late())).map_err(|error| {
+        shared.counters.add(error.counter());
+        LoginEnd::Upstream(error)
+    })?;
     shared.counters.add_many(Counter::AttributesDropped, dropped as u64);
 
     let answers_switch = login.capabilities.contains(Capabilities::PLUGIN_AUTH);
@@ -194,6 +195,9 @@ async fn try_login(
     let ok = match exchanged.unwrap_or(Err(ExchangeEnd::Timeout)) {
         Ok(ok) => ok,
         Err(end) => {
+            if let ExchangeEnd::Upstream(error) = &end {
+                shared.counters.add(error.counter());
+            }
             if end.leaves_upstream_waiting() {
                 shared.counters.add(Counter::LoginsFinished);
                 finish::in_background(upstream, exchange, login_place);

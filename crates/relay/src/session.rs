@@ -15,6 +15,7 @@ mod kill_parameter;
 mod local_infile;
 mod read_command;
 mod refuse;
+mod renumber;
 mod settle;
 mod statements;
 mod stream_rewritten;
@@ -39,6 +40,8 @@ use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
 use crate::shared::Shared;
 
+use forward::Sent;
+use renumber::Renumber;
 use statements::Statements;
 
 /// A session that is logged in.
@@ -57,6 +60,8 @@ pub struct Session {
     under_way: Option<UnderWay>,
     /// Whether the client has sent a command yet.
     asked: bool,
+    /// Set where the upstream counts the packets of this reply otherwise than the client.
+    renumber: Option<Renumber>,
     server: Server,
     entry: Entry,
     /// Places under the limits per address and per user, given back when the session ends.
@@ -108,6 +113,7 @@ impl Session {
             in_flight: None,
             under_way: None,
             asked: false,
+            renumber: None,
             server,
             entry,
             slots,
@@ -128,6 +134,7 @@ impl Session {
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
         self.asked = true;
+        self.expect_nothing_unasked()?;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
@@ -153,7 +160,7 @@ impl Session {
                 Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
             }
         };
-        self.forward(command, &request, &reading, permit).await?;
+        let sent = self.forward(command, &request, &reading, permit).await?;
         if command == Command::Quit {
             return Ok(Flow::Quit);
         }
@@ -171,6 +178,10 @@ impl Session {
             | ReplyShape::Login => self.copy_reply().await?,
         }
         self.settle(command, reading);
+        if sent == Sent::CutShort {
+            // The rest of this command must not be taken for the next.
+            return Err(SessionError::UpstreamGone);
+        }
         Ok(Flow::Continue)
     }
 
@@ -238,7 +249,7 @@ impl Session {
         let sequence = match self.under_way {
             Some(under_way) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
             Some(_) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
-                Some(self.tracker.sequence.wrapping_add(1))
+                Some(self.as_client_counts(self.tracker.sequence).wrapping_add(1))
             }
             Some(_) => None,
             // A server that shuts down or is lost just closes between commands (checked: MySQL 9.7).
@@ -301,18 +312,4 @@ fn version_number(version: &[u8]) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn versions_as_servers_write_them() {
-        for (text, number) in [
-            ("9.7.4-2", Some(90_704)),
-            ("8.0.36", Some(80_036)),
-            ("5.5.5-10.11.6-MariaDB-0+deb12u1", Some(101_106)),
-            ("11.4.2-MariaDB", Some(110_402)),
-            ("what", None),
-            ("", None),
-        ] {
-            assert_eq!(super::version_number(text.as_bytes()), number, "{text}");
-        }
-    }
-}
+mod tests;

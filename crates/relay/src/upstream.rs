@@ -84,6 +84,8 @@ pub enum UpstreamError {
     Greeting(String),
     #[error("TLS: {0}")]
     Tls(String),
+    #[error("during login: {0}")]
+    Login(String),
 }
 
 impl UpstreamError {
@@ -95,8 +97,9 @@ impl UpstreamError {
         }
     }
 
-    fn counter(&self) -> Counter {
+    pub(crate) fn counter(&self) -> Counter {
         match self {
+            UpstreamError::Login(_) => Counter::UpstreamLost,
             UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } | UpstreamError::Tls(_) => {
                 Counter::UpstreamUnreachable
             }
@@ -157,7 +160,9 @@ impl Upstream {
     pub async fn learn(&self) -> Result<Arc<Greeting>, UpstreamError> {
         let (leg, greeting) = self.connect(None).await?;
         let greeting = Arc::new(greeting);
-        finish::after_greeting(leg, &greeting).await;
+        let seen = Arc::clone(&greeting);
+        // Not waited for: a server that is slow to say no must not keep the first client from its greeting.
+        tokio::spawn(async move { finish::after_greeting(leg, &seen).await });
         Ok(greeting)
     }
 

@@ -20,7 +20,8 @@ pub(crate) struct Tollgate {
     pub(crate) address: SocketAddr,
     pub(crate) http: SocketAddr,
     log: Arc<Mutex<Vec<String>>>,
-    folder: tempfile::TempDir,
+    /// Removed with it.
+    _folder: tempfile::TempDir,
 }
 
 /// The `upstream:` line for a server of the sandbox.
@@ -78,15 +79,11 @@ impl Tollgate {
         });
         let address = address.parse().unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], 0)));
         let http = http.parse().expect("the address of admin.http");
-        Tollgate { child, address, http, log, folder }
+        Tollgate { child, address, http, log, _folder: folder }
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
-    }
-
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -28,7 +28,11 @@ impl Session {
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {
             Ok(change) => change,
-            Err(error) => return self.refuse(request, &ClientError::malformed_command(error.0)).await,
+            Err(error) => {
+                // As MySQL answers it, which then closes.
+                self.refuse(request, &ClientError::unknown_command()).await?;
+                return Err(SessionError::ClientMalformed(error.0));
+            }
         };
         let other_user = change.user != self.facts.user;
         let slot = match other_user.then(|| self.shared.limits.user(change.user)).transpose() {
@@ -51,7 +55,7 @@ impl Session {
             charset: Some(change.charset.unwrap_or(0)),
             auth_plugin: Some(NO_PLUGIN),
             attributes: Some(&block.block),
-            ..change.clone()
+            ..change
         };
         let mut packet = Vec::new();
         put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));

@@ -45,7 +45,11 @@ impl Session {
         if let Some(under_way) = &mut self.under_way {
             under_way.answered = true;
         }
-        let sent = self.client.transport.send(&self.upstream.input.unread()[..count]).await;
+        let bytes = &self.upstream.input.unread()[..count];
+        let sent = match &mut self.renumber {
+            None => self.client.transport.send(bytes).await,
+            Some(renumber) => self.client.transport.send(&renumber.apply(bytes)).await,
+        };
         self.upstream.input.consume(count);
         sent.map_err(SessionError::ClientIo)
     }
@@ -82,7 +86,7 @@ impl Session {
     async fn pass_without_redirect(&mut self, length: usize) -> Result<Stop, SessionError> {
         let packet = &self.upstream.input.unread()[..length];
         let stop = self.tracker.pass_packet(packet)?;
-        let sequence = Header::read(packet).map_or(0, |header| header.sequence);
+        let sequence = Header::read(packet).map_or(0, |header| self.as_client_counts(header.sequence));
         let payload = &packet[HEADER_LENGTH..];
         let stripped = without_redirect(payload, self.facts.capabilities);
         let mut rewritten = Vec::new();

@@ -3,7 +3,7 @@
 use statement::locks::LockEffect;
 use statement::{kill, locks};
 use wire::packet::HEADER_LENGTH;
-use wire::{Command, Execute, Query};
+use wire::{BulkExecute, Command, Execute, Query};
 
 use super::read_command::Request;
 use super::{Session, kill_parameter};
@@ -53,11 +53,16 @@ impl Session {
                     self.read_kill_parameter(payload, &mut reading);
                 }
             }
-            Command::StmtBulkExecute
-            | Command::StmtSendLongData
-            | Command::StmtClose
-            | Command::StmtReset
-            | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
+            Command::StmtBulkExecute => self.read_bulk_execute(payload, &mut reading),
+            Command::StmtSendLongData | Command::StmtClose => {
+                // MySQL answers one that is cut, as it answers no other: nobody would know whose reply that is.
+                let shortest = if command == Command::StmtClose { 5 } else { 7 };
+                if payload.len() < shortest {
+                    return Err(ClientError::malformed_command("it is cut"));
+                }
+                reading.statement_id = self.statement_id(payload);
+            }
+            Command::StmtReset | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
             Command::Quit
             | Command::InitDb
             | Command::FieldList
@@ -136,6 +141,16 @@ impl Session {
         if let Some((value, id)) = kill_parameter::translated(value, lookup) {
             reading.killed = vec![id];
             reading.rewritten = Some([head, &value].concat());
+        }
+    }
+
+    fn read_bulk_execute(&self, payload: &[u8], reading: &mut Reading) {
+        reading.statement_id = self.statement_id(payload);
+        let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
+        reading.locks = prepared.locks;
+        let Some(types) = &prepared.kept_types else { return };
+        if let Ok(bulk) = BulkExecute::decode(payload, prepared.params) {
+            reading.rewritten = bulk.with_types(types);
         }
     }
 

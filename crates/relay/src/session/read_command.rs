@@ -5,12 +5,18 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use tokio::time::{Sleep, sleep};
-use wire::Command;
 use wire::packet::{HEADER_LENGTH, Header};
+use wire::{Command, OutOfSync};
 
 use super::Session;
 use crate::error::SessionError;
 use crate::registry::{GRACE, Signal};
+
+/// The first byte of an ERR.
+const ERR: u8 = 0xFF;
+
+/// More than a server has to say about why it closes.
+const UNASKED_LIMIT: usize = 4096;
 
 /// A command at the start of the client's buffer: all of it, or as much as is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +96,31 @@ impl Session {
         }
     }
 
-    /// A server that closes an idle session says why first (4031 after wait_timeout).
+    /// A server that closes an idle session says why first (4031 after wait_timeout). Anything else unasked would be
+    /// taken for the reply to the next command.
     async fn pass_on_unasked(&mut self) -> Result<(), SessionError> {
-        self.client.transport.send(self.upstream.input.unread()).await.map_err(SessionError::ClientIo)?;
-        self.upstream.input.consume(self.upstream.input.len());
+        let unread = self.upstream.input.unread();
+        let (Some(header), first) = (Header::read(unread), unread.get(HEADER_LENGTH)) else { return Ok(()) };
+        let length = HEADER_LENGTH + header.length;
+        if first.is_some_and(|&first| first != ERR) || length > UNASKED_LIMIT {
+            return Err(OutOfSync("a packet that nobody asked for").into());
+        }
+        if unread.len() < length {
+            return Ok(());
+        }
+        self.client.transport.send(&unread[..length]).await.map_err(SessionError::ClientIo)?;
+        self.upstream.input.consume(length);
         Ok(())
+    }
+
+    /// What has come from the upstream since the last reply. An ERR may stay: it says why the session ends, and is as
+    /// good as a reply to the command that crossed it.
+    pub(super) fn expect_nothing_unasked(&self) -> Result<(), SessionError> {
+        match self.upstream.input.unread() {
+            [] | [_, _, _, _, ERR, ..] => Ok(()),
+            unread if unread.len() <= HEADER_LENGTH => Ok(()),
+            _ => Err(OutOfSync("a packet that nobody asked for").into()),
+        }
     }
 }
 

@@ -24,10 +24,10 @@ impl Session {
                     self.statements.close(id);
                 }
             }
-            Command::StmtExecute | Command::StmtReset => {
+            Command::StmtExecute | Command::StmtBulkExecute | Command::StmtReset => {
                 if let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared_mut(id)) {
                     prepared.has_long_data = false;
-                    if command == Command::StmtExecute {
+                    if command != Command::StmtReset {
                         prepared.kept_types = None;
                     }
                 }
