@@ -152,7 +152,7 @@ fn after_a_refused_change(address: std::net::SocketAddr) -> Vec<String> {
                 return seen;
             }
             // Sent before the proxy knew that the server had closed.
-            Ok(packet) if packet[0] == 0xFF && read_err(&packet).0 == 1158 => {
+            Ok(packet) if packet[0] == 0xFF && [1158, 2013].contains(&read_err(&packet).0) => {
                 seen.push("closed".into());
                 return seen;
             }
@@ -165,7 +165,8 @@ fn after_a_refused_change(address: std::net::SocketAddr) -> Vec<String> {
             }
         }
     }
-    seen.push(format!("{:02x?}", execute(&mut raw, statement)));
+    // The message has the id in it, which counts up over all sessions.
+    seen.push(format!("EXECUTE: {}", read_err(&execute(&mut raw, statement)).0));
     change(&mut raw, MONITOR, b"").expect("a good one afterwards");
     seen
 }

@@ -1,13 +1,17 @@
 //! A dozen lines a test: start a proxy, connect, look.
 
+mod counting;
+mod hostile;
 mod in_process;
 mod programs;
 mod raw;
 mod scripted;
 mod tollgate;
 
+pub(crate) use counting::Counting;
+pub(crate) use hostile::{Hostile, HostileLeg};
 pub(crate) use in_process::InProcess;
 pub(crate) use programs::{mysql, mysql_at_socket};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
-pub(crate) use tollgate::{Tollgate, upstream, wait_until};
+pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};

@@ -6,12 +6,25 @@
 
 mod harness;
 
+mod bad_input;
 mod change_user;
+mod differential;
+mod execute_refused;
 mod finished_logins;
+mod health;
 mod logins;
 mod our_uid;
 mod proxy_protocol;
 mod sessions;
+
+mod drain;
+mod failover;
+mod holding;
+mod kill;
+mod leaving;
+mod limits;
+mod readiness;
+mod upstream_loss;
 
 mod drivers;
 mod tls;

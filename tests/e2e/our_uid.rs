@@ -117,7 +117,8 @@ fn a_real_password_beside_the_uid_counts_over_tcp_only() {
         assert_eq!(refused(&tollgate, me, password).0, 1045, "{password}");
     }
     // Over TCP the server sees no uid.
-    server.root_sql(&format!("CREATE OR REPLACE USER third@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('real') OR unix_socket")).expect("a user");
+    let sql = "CREATE USER third@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('real') OR unix_socket";
+    server.root_sql(sql).expect("a user");
     let tollgate = Tollgate::before(&server);
     assert_eq!(refused(&tollgate, "third", "wrong").0, 1698);
     Raw::login(tollgate.address, Login { user: "third", password: "real" });

@@ -106,7 +106,9 @@ impl ClientError {
     }
 
     pub fn upstream_lost() -> ClientError {
-        ClientError::new(1158, b"08S01", "Got an error reading communication packets: the server closed [tollgate]")
+        // The code that client libraries give themselves when a server closes: what retries or drops a connection
+        // looks for it, and so it works whether the server or the proxy has told.
+        ClientError::new(2013, b"08S01", "Lost connection to MySQL server during query [tollgate]")
     }
 
     pub fn out_of_sync() -> ClientError {

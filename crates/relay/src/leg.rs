@@ -1,6 +1,7 @@
 //! One end of a session: its stream, what was read from it, and, while logging in, the sequence of its packets.
 
 use std::io;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use wire::packet::{HEADER_LENGTH, Header, put_packet};
@@ -16,6 +17,8 @@ pub struct Leg {
     pub sequence: u8,
     /// TLS, or a Unix socket: a password may be sent in clear.
     pub secure: bool,
+    /// Of an upstream: the address that its name stood for.
+    pub peer: Option<SocketAddr>,
 }
 
 /// Why a packet of a login could not be read.
@@ -36,7 +39,7 @@ pub enum ReadError {
 impl Leg {
     pub fn new(transport: Transport) -> Leg {
         let secure = matches!(transport, Transport::Unix(_));
-        Leg { transport, input: Buffer::new(), sequence: 0, secure }
+        Leg { transport, input: Buffer::new(), sequence: 0, secure, peer: None }
     }
 
     /// One read into the buffer; `Ok(0)` is the end of the stream. Cancel safe.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 use wire::Capabilities;
 
@@ -27,6 +28,9 @@ use crate::workers::{Job, Workers};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 4096;
+
+/// How long a connection may take from its first packet to the queue, when the socket takes no more first packets.
+const SETTLE: Duration = Duration::from_millis(300);
 
 /// Clients over a limit that are being told so at once; more are just closed.
 const GOODBYES: usize = 128;
@@ -149,7 +153,9 @@ impl Listener {
             }
         }
         // What is queued would be reset with the socket.
-        while let Ok(Ok((socket, peer, local))) = tokio::time::timeout(Duration::ZERO, self.socket.accept()).await {
+        let rest = if self.socket.stop_queueing() { SETTLE } else { Duration::ZERO };
+        let settled = Instant::now() + rest;
+        while let Ok(Ok((socket, peer, local))) = timeout_at(settled, self.socket.accept()).await {
             door.let_in(socket, peer, local);
         }
         self.socket.close();
@@ -211,14 +217,27 @@ impl ListenSocket {
                 let (stream, peer) = listener.accept().await?;
                 let local = stream.local_addr().ok();
                 let stream = stream.into_std()?;
-                stream.set_nodelay(true)?;
-                set_keepalive(SockRef::from(&stream))?;
                 Ok((Socketed::Tcp(stream), Some(peer), local))
             }
             ListenSocket::Unix { listener, .. } => {
                 let (stream, _) = listener.accept().await?;
                 Ok((Socketed::Unix(stream.into_std()?), None, None))
             }
+        }
+    }
+
+    /// Lets those who are connecting come in, and nobody else. A connection in the queue is reset when the socket
+    /// closes, and there is always one more that comes between the last accept and the close. So the first packet of
+    /// new ones is dropped: their system sends it again after a second, to the process that has taken over.
+    ///
+    /// `false`: there is nothing to wait for. (A Unix socket's successor has taken its name already.)
+    fn stop_queueing(&self) -> bool {
+        match self {
+            #[cfg(target_os = "linux")]
+            ListenSocket::Tcp(listener) => SockRef::from(listener).attach_filter(&DROP_NEW).is_ok(),
+            #[cfg(not(target_os = "linux"))]
+            ListenSocket::Tcp(_) => false,
+            ListenSocket::Unix { .. } => false,
         }
     }
 
@@ -232,10 +251,24 @@ impl ListenSocket {
     }
 }
 
+/// A classic BPF program over a TCP header: drop what has SYN and not ACK, keep the rest.
+#[cfg(target_os = "linux")]
+const DROP_NEW: [socket2::SockFilter; 5] = [
+    // The byte of the flags; of them SYN (2) and ACK (16).
+    socket2::SockFilter::new(0x30, 0, 0, 13),
+    socket2::SockFilter::new(0x54, 0, 0, 0x12),
+    socket2::SockFilter::new(0x15, 0, 1, 0x02),
+    socket2::SockFilter::new(0x06, 0, 0, 0),
+    socket2::SockFilter::new(0x06, 0, 0, u32::MAX),
+];
+
 fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
+    // Accepted sockets inherit these, which saves five calls a connection.
+    socket.set_tcp_nodelay(true)?;
+    set_keepalive(SockRef::from(&socket))?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, info, warn};
-use wire::{Capabilities, Greeting, LoginRequest, OkPacket, StatusFlags};
+use wire::{Capabilities, ErrPacket, Greeting, LoginRequest, OkPacket, StatusFlags};
 
 use crate::counters::Counter;
 use crate::error::ClientError;
@@ -105,12 +105,25 @@ pub(crate) async fn login(shared: &Arc<Shared>, accepted: Accepted, handle: &Ses
 /// never see why. Bounded in time and bytes.
 pub(crate) async fn say_goodbye(mut leg: Leg, payload: Vec<u8>) {
     let goodbye = async {
+        let payload = as_due(payload, leg.sequence > 0);
         if leg.write_packet(&payload).await.is_err() {
             return;
         }
         crate::session::linger(&mut leg).await;
     };
     let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
+}
+
+/// An ERR as servers send it: without a state in place of a greeting (checked: MySQL 9.7, 1040), and with one after
+/// it. What an upstream sent in place of its greeting is a login's answer here.
+fn as_due(payload: Vec<u8>, greeted: bool) -> Vec<u8> {
+    let Ok(err) = ErrPacket::decode(&payload) else { return payload };
+    if err.sqlstate.is_some() == greeted {
+        return payload;
+    }
+    let state = if err.code == 1040 { b"08004" } else { b"HY000" };
+    let capabilities = if greeted { Capabilities::PROTOCOL_41 } else { Capabilities::empty() };
+    ErrPacket::encode(err.code, state, &String::from_utf8_lossy(err.message), capabilities)
 }
 
 /// Where a client is, for logs and for those it is presented to.
@@ -128,8 +141,12 @@ async fn try_login(
     handle: &SessionHandle,
 ) -> Result<(Leg, SessionFacts, StatusFlags, (Option<Slot>, Slot)), LoginEnd> {
     let deadline = Instant::now() + shared.settings.login_time;
-    let greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)).await;
-    let request = greeted.unwrap_or_else(|_| Err(timed_out()))?;
+    let request = tokio::select! {
+        greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)) => {
+            greeted.unwrap_or_else(|_| Err(timed_out()))?
+        }
+        () = handle.drained() => return Err(LoginEnd::Refuse(ClientError::shutdown(), Counter::Drained)),
+    };
     let login = greet::read_login(&request.payload)?;
 
     let user_slot = shared.limits.user(login.user).map_err(|limit| over(limit, login.user))?;
@@ -140,8 +157,11 @@ async fn try_login(
     };
 
     let ends = place.peer.zip(place.local);
-    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(LoginEnd::Upstream)?;
-    handle.set_upstream_id(greeting.connection_id);
+    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(|error| {
+        shared.upstream.doubt();
+        LoginEnd::Upstream(error)
+    })?;
+    handle.set_upstream(greeting.connection_id, upstream.peer);
     let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
         Ok(capabilities) => capabilities,
         Err(missing) => {
@@ -161,11 +181,12 @@ async fn try_login(
     // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
     let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
-    let dropped = match tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await {
-        Ok(Ok(dropped)) => dropped,
-        Ok(Err(error)) => return Err(LoginEnd::Upstream(error)),
-        Err(_) => return Err(LoginEnd::Upstream(UpstreamError::Tls("no answer in time".to_owned()))),
-    };
+    let late = || UpstreamError::Tls("no answer in time".to_owned());
+    let sent = tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await;
+    let dropped = sent.unwrap_or_else(|_| Err(late())).map_err(|error| {
+        shared.counters.add(error.counter());
+        LoginEnd::Upstream(error)
+    })?;
     shared.counters.add_many(Counter::AttributesDropped, dropped as u64);
 
     let answers_switch = login.capabilities.contains(Capabilities::PLUGIN_AUTH);
@@ -174,6 +195,9 @@ async fn try_login(
     let ok = match exchanged.unwrap_or(Err(ExchangeEnd::Timeout)) {
         Ok(ok) => ok,
         Err(end) => {
+            if let ExchangeEnd::Upstream(error) = &end {
+                shared.counters.add(error.counter());
+            }
             if end.leaves_upstream_waiting() {
                 shared.counters.add(Counter::LoginsFinished);
                 finish::in_background(upstream, exchange, login_place);
@@ -261,4 +285,18 @@ pub(crate) fn own_greeting(seen: &Greeting, connection_id: u32, scramble: [u8; 2
     capabilities.set(Capabilities::SSL, tls);
     capabilities |= Capabilities::PLUGIN_AUTH | Capabilities::SECURE_CONNECTION | Capabilities::PROTOCOL_41;
     Greeting { connection_id, scramble, capabilities, ..seen.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_due;
+
+    #[test]
+    fn an_err_has_a_state_only_after_the_greeting() {
+        let (with, without) = (b"\xFF\x10\x04#08004Too many connections", b"\xFF\x10\x04Too many connections");
+        for given in [&with[..], &without[..]] {
+            assert_eq!(as_due(given.to_vec(), true), with);
+            assert_eq!(as_due(given.to_vec(), false), without);
+        }
+    }
 }

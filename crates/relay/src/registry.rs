@@ -4,12 +4,19 @@
 //! up from 1. A KILL with one of ours is translated here.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use atomic_waker::AtomicWaker;
 use rand::RngExt;
+
+/// A client that has just come has not asked anything yet: it gets this long after a drain has begun, so that one which
+/// connects, asks and leaves does not notice that a new process takes over.
+pub const GRACE: Duration = Duration::from_secs(1);
 
 /// What the rest of the process can tell a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,8 +33,8 @@ pub enum Signal {
 #[derive(Debug)]
 pub struct SessionHandle {
     pub id: u32,
-    /// 0 until the upstream has said it.
-    upstream_id: AtomicU32,
+    /// The upstream's id and address, once it has greeted.
+    upstream: OnceLock<(u32, Option<SocketAddr>)>,
     signal: AtomicU8,
     /// A KILL for what this session has running or held.
     interrupted: AtomicBool,
@@ -36,11 +43,31 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     pub fn upstream_id(&self) -> Option<u32> {
-        Some(self.upstream_id.load(Ordering::Relaxed)).filter(|&id| id != 0)
+        self.upstream.get().map(|&(id, _)| id)
     }
 
-    pub fn set_upstream_id(&self, id: u32) {
-        self.upstream_id.store(id, Ordering::Relaxed);
+    /// The address of the server that gave the id: after a failover the same number means somebody else's session on
+    /// the new one. `None` on a Unix socket.
+    pub fn upstream_address(&self) -> Option<SocketAddr> {
+        self.upstream.get().and_then(|&(_, address)| address)
+    }
+
+    pub fn set_upstream(&self, id: u32, address: Option<SocketAddr>) {
+        let _ = self.upstream.set((id, address));
+    }
+
+    /// Until a drain has begun and a client on its way has had [`GRACE`], or all sessions are cut. Cancel safe.
+    pub async fn drained(&self) {
+        self.reached(Signal::Drain).await;
+        let _ = tokio::time::timeout(GRACE, self.reached(Signal::Cut)).await;
+    }
+
+    async fn reached(&self, signal: Signal) {
+        poll_fn(|context| {
+            self.register(context.waker());
+            if self.signal() >= signal { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
     }
 
     /// The strongest signal so far. Register the waker first.
@@ -97,7 +124,7 @@ impl Registry {
         };
         let handle = Arc::new(SessionHandle {
             id,
-            upstream_id: AtomicU32::new(0),
+            upstream: OnceLock::new(),
             signal: AtomicU8::new(sessions.signal.unwrap_or(Signal::None) as u8),
             interrupted: AtomicBool::new(false),
             waker: AtomicWaker::new(),
@@ -106,9 +133,11 @@ impl Registry {
         Entry { handle, registry: Arc::clone(self) }
     }
 
-    /// The upstream's id for one of ours.
-    pub fn upstream_id(&self, id: u32) -> Option<u32> {
-        self.lock().by_id.get(&id)?.upstream_id()
+    /// The upstream's id for one of ours, where `asking` is on the same server.
+    pub fn upstream_id(&self, id: u32, asking: &SessionHandle) -> Option<u32> {
+        let sessions = self.lock();
+        let named = sessions.by_id.get(&id)?;
+        named.upstream_id().filter(|_| named.upstream_address() == asking.upstream_address())
     }
 
     pub fn len(&self) -> usize {
@@ -171,11 +200,23 @@ mod tests {
         let entry = registry.enter();
         let id = entry.handle.id;
         assert!(id & 0x8000_0000 != 0);
-        assert_eq!(registry.upstream_id(id), None, "not logged in yet");
-        entry.handle.set_upstream_id(7);
-        assert_eq!(registry.upstream_id(id), Some(7));
+        let server = Some(SocketAddr::from(([10, 0, 0, 1], 3306)));
+        let asking = registry.enter();
+        asking.handle.set_upstream(8, server);
+        assert_eq!(registry.upstream_id(id, &asking.handle), None, "not logged in yet");
+        entry.handle.set_upstream(7, server);
+        assert_eq!(registry.upstream_id(id, &asking.handle), Some(7));
         drop(entry);
-        assert_eq!(registry.upstream_id(id), None);
+        assert_eq!(registry.upstream_id(id, &asking.handle), None);
+    }
+
+    #[test]
+    fn an_id_of_another_server_is_not_translated() {
+        let registry = Arc::new(Registry::default());
+        let (before, after) = (registry.enter(), registry.enter());
+        before.handle.set_upstream(7, Some(SocketAddr::from(([10, 0, 0, 1], 3306))));
+        after.handle.set_upstream(7, Some(SocketAddr::from(([10, 0, 0, 2], 3306))));
+        assert_eq!(registry.upstream_id(before.handle.id, &after.handle), None);
     }
 
     #[test]

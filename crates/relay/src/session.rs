@@ -11,9 +11,11 @@ mod change_user;
 mod copy_reply;
 mod forward;
 mod inspect;
+mod kill_parameter;
 mod local_infile;
 mod read_command;
 mod refuse;
+mod renumber;
 mod settle;
 mod statements;
 mod stream_rewritten;
@@ -29,7 +31,7 @@ use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
 
 use crate::admission::Permit;
 use crate::counters::Counter;
-use crate::error::SessionError;
+use crate::error::{Blame, SessionError};
 use crate::facts::SessionFacts;
 use crate::leg::Leg;
 use crate::limits::Slot;
@@ -38,6 +40,8 @@ use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
 use crate::shared::Shared;
 
+use forward::Sent;
+use renumber::Renumber;
 use statements::Statements;
 
 /// A session that is logged in.
@@ -54,6 +58,10 @@ pub struct Session {
     in_flight: Option<Permit>,
     /// The command that is under way, for what is told to a client whose upstream breaks.
     under_way: Option<UnderWay>,
+    /// Whether the client has sent a command yet.
+    asked: bool,
+    /// Set where the upstream counts the packets of this reply otherwise than the client.
+    renumber: Option<Renumber>,
     server: Server,
     entry: Entry,
     /// Places under the limits per address and per user, given back when the session ends.
@@ -67,6 +75,15 @@ struct UnderWay {
     sequence: u8,
     /// Whether anything of the reply has gone to the client.
     answered: bool,
+    /// Whose turn it is.
+    turn: Turn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The upstream has not got all of the command or file: if the rest never comes, it does nothing with it.
+    Client,
+    Upstream,
 }
 
 /// Serves one connection to its end. `connection_slot` and `unauthenticated` are places under the limits.
@@ -95,6 +112,8 @@ impl Session {
             locks: LockState::default(),
             in_flight: None,
             under_way: None,
+            asked: false,
+            renumber: None,
             server,
             entry,
             slots,
@@ -114,11 +133,13 @@ impl Session {
 
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
+        self.asked = true;
+        self.expect_nothing_unasked()?;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
         };
-        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false });
+        self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false, turn: Turn::Client });
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }
@@ -139,9 +160,12 @@ impl Session {
                 Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
             }
         };
-        self.forward(command, &request, &reading, permit).await?;
+        let sent = self.forward(command, &request, &reading, permit).await?;
         if command == Command::Quit {
             return Ok(Flow::Quit);
+        }
+        if let Some(under_way) = &mut self.under_way {
+            under_way.turn = Turn::Upstream;
         }
         match shape {
             ReplyShape::None => {}
@@ -154,6 +178,10 @@ impl Session {
             | ReplyShape::Login => self.copy_reply().await?,
         }
         self.settle(command, reading);
+        if sent == Sent::CutShort {
+            // The rest of this command must not be taken for the next.
+            return Err(SessionError::UpstreamGone);
+        }
         Ok(Flow::Continue)
     }
 
@@ -193,9 +221,24 @@ impl Session {
             self.shared.counters.add(counter);
         }
         debug!(connection = self.handle().id, blame = ?error.blame(), %error, "session ended");
+        if error.blame() == Blame::Upstream {
+            self.shared.upstream.doubt();
+        }
+        self.say_why(&error).await;
         match error {
-            SessionError::ClientGone | SessionError::ClientIo(_) => self.abandon().await,
-            error => self.say_why(&error).await,
+            SessionError::ClientGone | SessionError::ClientIo(_) => {
+                if self.under_way.is_some() && !self.tracker.is_idle() {
+                    self.shared.counters.add(Counter::LeftDuringReply);
+                }
+                self.abandon().await;
+            }
+            SessionError::Cut => self.abandon().await,
+            SessionError::ClientMalformed(_)
+            | SessionError::UpstreamGone
+            | SessionError::UpstreamIo(_)
+            | SessionError::OutOfSync(_)
+            | SessionError::TooLargeToInspect(_)
+            | SessionError::Drained => {}
         }
     }
 
@@ -203,15 +246,14 @@ impl Session {
     async fn say_why(&mut self, error: &SessionError) {
         let Some(client_error) = error.client_error() else { return };
         let payload = client_error.payload(self.capabilities());
-        let sequence = match (self.under_way, error) {
-            (Some(under_way), _) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
-            (Some(_), _) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
-                Some(self.tracker.sequence.wrapping_add(1))
+        let sequence = match self.under_way {
+            Some(under_way) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
+            Some(_) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
+                Some(self.as_client_counts(self.tracker.sequence).wrapping_add(1))
             }
-            (Some(_), _) => None,
-            // Between commands a server tells why it closes, with the number that the next reply would have.
-            (None, SessionError::Drained | SessionError::Cut) => Some(0),
-            (None, _) => None,
+            Some(_) => None,
+            // A server that shuts down or is lost just closes between commands (checked: MySQL 9.7).
+            None => None,
         };
         let goodbye = async {
             if let Some(sequence) = sequence {
@@ -270,18 +312,4 @@ fn version_number(version: &[u8]) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn versions_as_servers_write_them() {
-        for (text, number) in [
-            ("9.7.4-2", Some(90_704)),
-            ("8.0.36", Some(80_036)),
-            ("5.5.5-10.11.6-MariaDB-0+deb12u1", Some(101_106)),
-            ("11.4.2-MariaDB", Some(110_402)),
-            ("what", None),
-            ("", None),
-        ] {
-            assert_eq!(super::version_number(text.as_bytes()), number, "{text}");
-        }
-    }
-}
+mod tests;

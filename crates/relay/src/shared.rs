@@ -1,6 +1,7 @@
 //! What all sessions have in common.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +29,13 @@ pub struct SessionSettings {
 
 /// Ends statements whose client has left.
 pub trait KillQuery: Send + Sync {
-    /// Whether the upstream agreed.
-    fn kill_query(&self, upstream_id: u32) -> Pin<Box<dyn Future<Output = bool> + Send + '_>>;
+    /// Whether the upstream agreed. `address` is the server that knows the id, which the upstream's name may no longer
+    /// stand for; `None` where there is only a Unix socket.
+    fn kill_query(
+        &self,
+        upstream_id: u32,
+        address: Option<SocketAddr>,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>>;
 }
 
 pub struct Shared {

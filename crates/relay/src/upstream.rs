@@ -9,9 +9,9 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use socket2::SockRef;
 use tokio::net::{TcpSocket, UnixStream, lookup_host};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore};
 use tokio::time::timeout;
-use wire::{Capabilities, Greeting};
+use wire::{Capabilities, ErrPacket, Greeting};
 
 use crate::counters::{Counter, Counters};
 use crate::error::ClientError;
@@ -65,6 +65,8 @@ pub struct Upstream {
     last_failure: ArcSwapOption<String>,
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
     learning: Mutex<()>,
+    /// Somebody should look whether it is there.
+    doubts: Notify,
     counters: Arc<Counters>,
 }
 
@@ -76,12 +78,14 @@ pub enum UpstreamError {
     #[error("{address}: no answer within {limit:?}")]
     Timeout { address: UpstreamAddress, limit: Duration },
     /// The server's own ERR in place of a greeting: too many connections, host blocked …
-    #[error("refused by the server")]
+    #[error("refused by the server: {}", words(.0))]
     Refused(Vec<u8>),
     #[error("no MySQL greeting: {0}")]
     Greeting(String),
     #[error("TLS: {0}")]
     Tls(String),
+    #[error("during login: {0}")]
+    Login(String),
 }
 
 impl UpstreamError {
@@ -93,8 +97,9 @@ impl UpstreamError {
         }
     }
 
-    fn counter(&self) -> Counter {
+    pub(crate) fn counter(&self) -> Counter {
         match self {
+            UpstreamError::Login(_) => Counter::UpstreamLost,
             UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } | UpstreamError::Tls(_) => {
                 Counter::UpstreamUnreachable
             }
@@ -114,6 +119,7 @@ impl Upstream {
             last_seen: ArcSwapOption::empty(),
             last_failure: ArcSwapOption::empty(),
             learning: Mutex::new(()),
+            doubts: Notify::new(),
             counters,
         }
     }
@@ -135,6 +141,16 @@ impl Upstream {
         self.last_failure.load_full()
     }
 
+    /// A dial failed or a connection was lost.
+    pub fn doubt(&self) {
+        self.doubts.notify_one();
+    }
+
+    /// Until there is a [`Upstream::doubt`] that nobody has looked into. Cancel safe.
+    pub async fn doubted(&self) {
+        self.doubts.notified().await;
+    }
+
     pub fn last_greeting(&self) -> Option<Arc<Greeting>> {
         self.last_seen.load_full()
     }
@@ -144,7 +160,9 @@ impl Upstream {
     pub async fn learn(&self) -> Result<Arc<Greeting>, UpstreamError> {
         let (leg, greeting) = self.connect(None).await?;
         let greeting = Arc::new(greeting);
-        finish::after_greeting(leg, &greeting).await;
+        let seen = Arc::clone(&greeting);
+        // Not waited for: a server that is slow to say no must not keep the first client from its greeting.
+        tokio::spawn(async move { finish::after_greeting(leg, &seen).await });
         Ok(greeting)
     }
 
@@ -167,7 +185,12 @@ impl Upstream {
 
     async fn connect_untimed(&self, ends: Option<(SocketAddr, SocketAddr)>) -> Result<(Leg, Greeting), UpstreamError> {
         let dial_error = |error| UpstreamError::Dial { address: self.settings.address.clone(), error };
-        let mut leg = Leg::new(self.dial().await.map_err(dial_error)?);
+        let transport = self.dial().await.map_err(dial_error)?;
+        let peer = match &transport {
+            Transport::Tcp(stream) => stream.peer_addr().ok(),
+            Transport::Unix(_) | Transport::Boxed(_) => None,
+        };
+        let mut leg = Leg { peer, ..Leg::new(transport) };
         if let (true, Some((client, listener))) = (self.settings.proxy_protocol, ends) {
             let header = proxy_protocol::encode_v2(client, listener);
             leg.transport.send(&header).await.map_err(dial_error)?;
@@ -223,6 +246,14 @@ impl Upstream {
         set_keepalive(SockRef::from(&stream))?;
         Ok(Transport::Tcp(stream))
     }
+}
+
+/// What an ERR says.
+fn words(payload: &[u8]) -> String {
+    ErrPacket::decode(payload).map_or_else(
+        |_| "an ERR that cannot be read".to_owned(),
+        |err| format!("{} {}", err.code, String::from_utf8_lossy(err.message)),
+    )
 }
 
 /// A peer that is gone without a word is noticed within two minutes.

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -19,6 +19,30 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         bail!("{name} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The same of a program that may hang: it is ended at the deadline.
+pub(crate) fn output_within(command: &mut Command, deadline: Duration) -> Result<String> {
+    let name = display(command);
+    let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(err.try_clone()?);
+    let mut child = command.spawn().with_context(|| format!("running {name}"))?;
+    let end = Instant::now() + deadline;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() > end {
+            child.kill()?;
+            child.wait()?;
+            bail!("{name} gave no answer within {deadline:?}");
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    if !status.success() {
+        bail!("{name} failed ({status}): {}", tail(&mut err, 3000));
+    }
+    Ok(tail(&mut out, u64::MAX))
 }
 
 /// Runs it to its end, showing `state()` meanwhile. Its output is shown only if it fails.
@@ -67,4 +91,27 @@ pub(crate) fn tail(file: &mut File, bytes: u64) -> String {
 /// The program's name for messages: the arguments may be long and hold passwords.
 fn display(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deadline: Duration) -> Result<String> {
+        output_within(Command::new("sh").args(["-c", script]), deadline)
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let error = shell("exec sleep 600", Duration::from_millis(50)).expect_err("it answered");
+        assert!(error.to_string().contains("no answer within 50ms"), "{error:#}");
+    }
+
+    #[test]
+    fn one_that_answers_is_heard() {
+        let long = Duration::from_secs(600);
+        assert_eq!(shell("echo 20.10", long).expect("it answers"), "20.10");
+        let error = shell("echo no engine >&2; exit 3", long).expect_err("it failed");
+        assert!(error.to_string().contains("no engine"), "{error:#}");
+    }
 }

@@ -5,8 +5,8 @@
 //! (the server takes all of these: checked on MySQL 9.7).
 //!
 //! Not found, and so forwarded as it is: an id that is computed (`KILL @v`, `KILL (SELECT …)`, `KILL CONNECTION_ID()`,
-//! `KILL 5+1`), `KILL USER x`, a statement in a string (`PREPARE s FROM 'KILL 5'`), `KILL ?` with its parameter, and MariaDB's
-//! `KILL QUERY ID n`, whose number names a query and not a connection.
+//! `KILL 5+1`), `KILL USER x`, a statement in a string (`PREPARE s FROM 'KILL 5'`), and MariaDB's
+//! `KILL QUERY ID n`, whose number names a query and not a connection. `KILL ?` has its own function.
 
 use crate::starts::{SEMICOLON, Stored, may_start, skip_from, stored};
 use crate::{Extent, Kind, Lexer, Mode, Token};
@@ -52,6 +52,23 @@ pub fn translate(sql: &[u8], mode: Mode, lookup: impl Fn(u32) -> Option<u32>) ->
     }
     translated.extend_from_slice(sql.get(copied..)?);
     Some(translated)
+}
+
+/// Whether a text to be prepared is a KILL whose id comes with the execution.
+pub fn names_a_parameter(sql: &[u8], mode: Mode) -> bool {
+    if !may_start(sql, |word| word.eq_ignore_ascii_case(b"KILL")) {
+        return false;
+    }
+    let mut lexer = Lexer::new(sql, mode);
+    let mut token = lexer.next();
+    for words in [&["KILL"][..], &["HARD", "SOFT"], &["CONNECTION", "QUERY"]] {
+        if token.is_some_and(|token| lexer.is_any(&token, words)) {
+            token = lexer.next();
+        } else if words == ["KILL"] {
+            return false;
+        }
+    }
+    token.is_some_and(|token| token.kind == Kind::Symbol(b'?'))
 }
 
 #[derive(Debug, Clone)]

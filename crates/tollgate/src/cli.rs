@@ -1,10 +1,13 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::health::Question;
 
 /// A MySQL proxy that no client can go around.
 #[derive(Debug, Parser)]
@@ -27,6 +30,15 @@ enum Command {
         #[arg(default_value = "proxy.yaml")]
         config: PathBuf,
     },
+    /// Ask a running proxy whether it is ready; the exit code says so too. For health checks of containers.
+    Health {
+        /// Its `admin.http`.
+        #[arg(default_value = "127.0.0.1:6034")]
+        address: SocketAddr,
+        /// Only whether it lives: it may be draining, or its upstream down.
+        #[arg(long)]
+        live: bool,
+    },
 }
 
 pub fn main() -> ExitCode {
@@ -39,6 +51,9 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match Arguments::parse_from(arguments).command {
         Command::Run { config } => crate::run::run(&config),
         Command::Check { config } => crate::check::check(&config),
+        Command::Health { address, live } => {
+            crate::health::health(address, if live { Question::Live } else { Question::Ready })
+        }
     };
     match done {
         Ok(code) => code,

@@ -1,6 +1,7 @@
 //! KILL QUERY for statements whose client has left, by the proxy's own user.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
@@ -37,8 +38,12 @@ impl ProbeUser {
         ProbeUser { opts: opts.ssl_opts(tls(upstream)), places: Semaphore::new(AT_ONCE) }
     }
 
-    async fn kill(&self, id: u32) -> mysql_async::Result<()> {
-        let mut connection = Conn::new(self.opts.clone()).await?;
+    async fn kill(&self, id: u32, address: Option<SocketAddr>) -> mysql_async::Result<()> {
+        let opts = match address {
+            Some(address) => self.opts.clone().ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
+            None => self.opts.clone(),
+        };
+        let mut connection = Conn::new(opts).await?;
         let killed = connection.query_drop(format!("KILL QUERY {id}")).await;
         let _ = connection.disconnect().await;
         killed
@@ -54,23 +59,43 @@ fn tls(upstream: &config::Upstream) -> Option<SslOpts> {
             );
         }
         config::UpstreamTls::VerifyCa => SslOpts::default().with_danger_skip_domain_validation(true),
-        config::UpstreamTls::VerifyIdentity => SslOpts::default(),
+        config::UpstreamTls::VerifyIdentity => SslOpts::default().with_danger_tls_hostname_override(name(upstream)),
     };
     let ca: Vec<PathBuf> = upstream.ca.iter().cloned().collect();
     Some(verified.with_root_certs(ca.into_iter().map(Into::into).collect()))
 }
 
+/// The name in the certificate: the address that is dialled is one it stood for.
+fn name(upstream: &config::Upstream) -> Option<String> {
+    upstream.server_name.clone().or_else(|| match &upstream.address {
+        config::UpstreamAddress::Tcp { host, .. } => Some(host.clone()),
+        config::UpstreamAddress::Socket(_) => None,
+    })
+}
+
 impl KillQuery for ProbeUser {
-    fn kill_query(&self, upstream_id: u32) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+    fn kill_query(
+        &self,
+        upstream_id: u32,
+        address: Option<SocketAddr>,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
         Box::pin(async move {
             let killed = timeout(TIME, async {
                 let _place = self.places.acquire().await;
-                self.kill(upstream_id).await
+                self.kill(upstream_id, address).await
             });
             match killed.await {
                 Ok(Ok(())) => true,
                 // 1094: it has ended by itself.
                 Ok(Err(mysql_async::Error::Server(error))) if error.code == 1094 => false,
+                Ok(Err(mysql_async::Error::Server(error))) if error.code == 1095 => {
+                    warn!(
+                        %error,
+                        "the probe user may not kill a statement whose client left; \
+                         grant it CONNECTION_ADMIN, and SYSTEM_USER if the statements of users who have that are to be killed"
+                    );
+                    false
+                }
                 Ok(Err(error)) => {
                     warn!(%error, "a statement whose client left could not be killed");
                     false

@@ -3,9 +3,14 @@
 //! Only `proxy` knows all crates. It is a library so that tests can run the same proxy with an admission of their own.
 #![forbid(unsafe_code)]
 
+#[cfg(not(panic = "unwind"))]
+compile_error!("a panic must end one session only: build with panic = \"unwind\"");
+
 pub mod cli;
 
 mod check;
+
+mod health;
 
 mod run;
 
@@ -15,3 +20,4 @@ mod certificates;
 mod kill_query;
 mod log;
 mod system_limits;
+mod upstream_watch;

@@ -20,8 +20,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 
-use crate::certificates;
 use crate::kill_query::ProbeUser;
+use crate::{certificates, upstream_watch};
 
 /// A running proxy. Must be started inside a tokio runtime, which accepts; the sessions run on threads of their own.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Proxy {
     shared: Arc<Shared>,
     stop_accepting: watch::Sender<bool>,
     accepting: JoinSet<()>,
+    /// Sessions end with their workers: kept until they have ended by themselves.
+    _workers: Arc<Workers>,
     background: JoinSet<()>,
     drain: config::Drain,
 }
@@ -52,8 +54,16 @@ impl Proxy {
         }
         let mut background = JoinSet::new();
         background.spawn(certificates::watch(Arc::clone(&shared)));
-        background.spawn(learn_upstream(Arc::clone(&shared)));
-        Ok(Proxy { addresses, shared, stop_accepting, accepting, background, drain: plan.drain.clone() })
+        background.spawn(upstream_watch::watch(Arc::clone(&shared)));
+        Ok(Proxy {
+            addresses,
+            shared,
+            stop_accepting,
+            accepting,
+            _workers: workers,
+            background,
+            drain: plan.drain.clone(),
+        })
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -82,23 +92,6 @@ impl Proxy {
     async fn until_empty(&self) {
         while !self.shared.registry.is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-/// Greets the upstream before the first client comes, and goes on trying while it is down.
-async fn learn_upstream(shared: Arc<Shared>) {
-    let mut pause = Duration::from_millis(100);
-    while shared.upstream.last_greeting().is_none() {
-        match shared.upstream.greeting().await {
-            Ok(greeting) => {
-                info!(version = %String::from_utf8_lossy(&greeting.version), "the upstream answers");
-            }
-            Err(error) => {
-                warn!(%error, "the upstream does not answer");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(Duration::from_secs(5));
-            }
         }
     }
 }

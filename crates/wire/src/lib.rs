@@ -43,6 +43,7 @@ mod query;
 // and prepared.
 mod prepare;
 
+mod bulk_execute;
 mod execute;
 
 // Replies.
@@ -56,6 +57,7 @@ mod reply;
 mod recorded;
 
 pub use auth::{AuthPacket, encode_more_data, encode_switch, scramble};
+pub use bulk_execute::BulkExecute;
 pub use capability::Capabilities;
 pub use change_user::ChangeUser;
 pub use command::{Command, ReplyShape};

@@ -43,6 +43,7 @@ fn decode_as_everything(payload: &[u8]) {
         for declared in [0, 2, u16::MAX] {
             let execute = crate::Execute::decode(payload, declared, capabilities);
             let _ = execute.map(|execute| crate::types_inserted(payload, &execute, &[0xFE, 0, 0]));
+            let _ = crate::BulkExecute::decode(payload, declared).map(|bulk| bulk.with_types(&[0xFE, 0]));
         }
     }
 }

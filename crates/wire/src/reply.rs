@@ -10,6 +10,9 @@ use crate::{Capabilities, PrepareOk, ReplyShape, StatusFlags};
 /// The longest start of a packet that is ever looked at: an OK up to its status flags and warnings.
 const HEAD: usize = 1 + 9 + 9 + 2 + 2;
 
+/// A column definition with six empty names, the length of what follows, and its twelve bytes.
+const SHORTEST_DEFINITION: usize = 6 + 1 + 12;
+
 const OK: u8 = 0x00;
 const LOCAL_INFILE: u8 = 0xFB;
 const EOF: u8 = 0xFE;
@@ -243,6 +246,9 @@ impl ReplyTracker {
         match self.state {
             State::Idle => Err(OutOfSync("a packet that nobody asked for")),
             State::First(shape) => self.first_packet(shape, first, length, head),
+            State::Columns { .. } if matches!(first, OK | EOF) && length < SHORTEST_DEFINITION => {
+                Err(OutOfSync("the end of a result where columns are due"))
+            }
             State::Columns { left } => {
                 self.state = match left {
                     0 | 1 if self.deprecate_eof => State::Rows,
@@ -434,3 +440,9 @@ fn flags_at(head: &[u8], at: usize) -> Option<StatusFlags> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod out_of_sync;
+
+#[cfg(test)]
+mod large_packets;

@@ -99,7 +99,7 @@ class ConnectorPython(dbapi.Driver):
     def long_data(self):
         if not PURE:
             raise dbapi.Skip("the C extension does not send long data")
-        value = bytes(range(256)) * 1000  # sent in pieces of 8 KiB
+        value = bytes(range(256)) * 1000  # sent in pieces
         cursor = self.conn.cursor(prepared=True)
         cursor.execute(f"INSERT INTO {T}_p (id, s, bin, n) VALUES (%s, %s, %s, %s)", (5000, "before", io.BytesIO(value), 9))
         cursor.execute(f"INSERT INTO {T}_p (id, s, bin, n) VALUES (%s, %s, %s, %s)", (5001, "plain", b"short", None))

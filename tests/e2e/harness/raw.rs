@@ -70,11 +70,20 @@ impl Raw {
         Raw::login_with(address, login, &RawOptions::default()).expect("a login")
     }
 
-    /// `Err`: the payload of the ERR.
+    /// `Err`: the payload of the ERR, be it in place of a greeting.
     pub(crate) fn login_with(address: SocketAddr, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
-        let mut raw = Raw::greeted(address);
-        raw.request_login(login, options);
-        raw.answer(login).map(|_| raw)
+        Raw::dial(address).log_in(login, options)
+    }
+
+    /// The same over a connection on which nothing was read yet.
+    pub(crate) fn log_in(mut self, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
+        let packet = self.read().expect("a greeting");
+        if packet.first() == Some(&0xFF) {
+            return Err(packet);
+        }
+        self.greeting = Some(Greeting::decode(&packet).unwrap_or_else(|_| panic!("a greeting: {packet:02x?}")));
+        self.request_login(login, options);
+        self.answer(login).map(|_| self)
     }
 
     /// Sends a login request, with a plugin that makes the server ask for the account's own.
@@ -191,6 +200,30 @@ impl Raw {
         }
         assert!(columns >= 1);
         value
+    }
+
+    /// The id that the greeting gave.
+    pub(crate) fn id(&self) -> u32 {
+        self.greeting.as_ref().expect("a greeting").connection_id
+    }
+
+    /// Reads a reply up to its ERR, past what a result sends before its rows.
+    pub(crate) fn err_at_end(&mut self) -> (u16, String, String) {
+        loop {
+            let packet = self.read().expect("an ERR");
+            if packet.first() == Some(&0xFF) {
+                return read_err(&packet);
+            }
+        }
+    }
+
+    /// Everything that still comes, until the other side closes.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        if let Err(error) = self.stream.read_to_end(&mut rest) {
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "the other side does not close");
+        }
+        rest
     }
 
     /// Whether the other side has closed: nothing more to read, at once or soon.

@@ -20,7 +20,8 @@ pub(crate) struct Tollgate {
     pub(crate) address: SocketAddr,
     pub(crate) http: SocketAddr,
     log: Arc<Mutex<Vec<String>>>,
-    folder: tempfile::TempDir,
+    /// Removed with it.
+    _folder: tempfile::TempDir,
 }
 
 /// The `upstream:` line for a server of the sandbox.
@@ -42,6 +43,11 @@ impl Tollgate {
 
     /// As [`Tollgate::start`], in a folder that may hold files which the configuration names.
     pub(crate) fn start_in(folder: tempfile::TempDir, yaml: &str) -> Tollgate {
+        Tollgate::start_under(folder, &[], yaml)
+    }
+
+    /// As [`Tollgate::start_in`], by a program that gets the command as its last arguments and becomes it.
+    pub(crate) fn start_under(folder: tempfile::TempDir, program: &[&str], yaml: &str) -> Tollgate {
         let mut text = yaml.to_owned();
         for (key, line) in [
             ("listen:", "listen: 127.0.0.1:0\n"),
@@ -55,8 +61,9 @@ impl Tollgate {
         text.push_str("log: { format: json, level: debug }\n");
         let path = folder.path().join("proxy.yaml");
         fs::write(&path, &text).expect("writing proxy.yaml");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
-            .args(["run", "--config"])
+        let words = [program, &[env!("CARGO_BIN_EXE_tollgate"), "run", "--config"]].concat();
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
             .arg(&path)
             .env("TOLLGATE_LOG", "info,relay=debug,tollgate=debug")
             .stdin(Stdio::null())
@@ -72,15 +79,11 @@ impl Tollgate {
         });
         let address = address.parse().unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], 0)));
         let http = http.parse().expect("the address of admin.http");
-        Tollgate { child, address, http, log, folder }
+        Tollgate { child, address, http, log, _folder: folder }
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
-    }
-
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -98,6 +101,20 @@ impl Tollgate {
         let (_, metrics) = self.get("/metrics");
         let value = metrics.lines().find_map(|found| found.strip_prefix(&line));
         value.unwrap_or_else(|| panic!("no counter {name}")).parse().expect("a number")
+    }
+
+    /// Connections of clients, logged in or on their way.
+    pub(crate) fn sessions(&self) -> u64 {
+        let (_, metrics) = self.get("/metrics");
+        let value = metrics.lines().find_map(|found| found.strip_prefix("tollgate_sessions "));
+        value.expect("the gauge").parse().expect("a number")
+    }
+
+    /// Processor time used so far, in ticks of 10 ms.
+    pub(crate) fn processor_ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("its status");
+        let fields: Vec<_> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
+        [11, 12].map(|at: usize| fields[at].parse::<u64>().expect("ticks")).iter().sum()
     }
 
     /// Waits until a counter has this value.

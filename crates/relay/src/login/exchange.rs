@@ -127,16 +127,16 @@ impl Exchange {
             let packet = next(client, upstream, shared.settings.login_size, self.upstream_waits).await?;
             match packet {
                 From::Upstream(payload) => {
-                    if let Some(ok) = self.from_upstream(shared, client, upstream, payload).await? {
+                    if let Some(ok) = self.upstream_said(shared, client, upstream, payload).await? {
                         return Ok(ok);
                     }
                 }
-                From::Client(payload) => self.from_client(shared, client, upstream, payload).await?,
+                From::Client(payload) => self.client_said(shared, client, upstream, payload).await?,
             }
         }
     }
 
-    async fn from_upstream(
+    async fn upstream_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
@@ -207,7 +207,7 @@ impl Exchange {
         self.send_upstream(upstream, answer).await
     }
 
-    async fn from_client(
+    async fn client_said(
         &mut self,
         shared: &Shared,
         client: &mut Leg,
@@ -252,7 +252,7 @@ impl Exchange {
 
     async fn send_upstream(&mut self, upstream: &mut Leg, payload: &[u8]) -> Result<(), ExchangeEnd> {
         self.upstream_waits = false;
-        let failed = |error: std::io::Error| ExchangeEnd::Upstream(UpstreamError::Greeting(error.to_string()));
+        let failed = |error: std::io::Error| ExchangeEnd::Upstream(UpstreamError::Login(error.to_string()));
         upstream.write_packet(payload).await.map_err(failed)
     }
 }
@@ -263,8 +263,7 @@ async fn next(client: &mut Leg, upstream: &mut Leg, limit: usize, client_due: bo
         match upstream.poll_packet(context, limit) {
             Poll::Ready(Ok(payload)) => return Poll::Ready(Ok(From::Upstream(payload))),
             Poll::Ready(Err(error)) => {
-                let error = UpstreamError::Greeting(format!("during login: {error}"));
-                return Poll::Ready(Err(ExchangeEnd::Upstream(error)));
+                return Poll::Ready(Err(ExchangeEnd::Upstream(UpstreamError::Login(error.to_string()))));
             }
             Poll::Pending => {}
         }

@@ -1,27 +1,80 @@
 //! The client is gone; its statement may not be.
 //!
 //! MySQL finishes a running statement after its client has left, and notices only when it writes. So the upstream's
-//! connection, and with it the permit, is kept until the statement answers; where the proxy has a user for it, the
-//! statement is killed.
+//! connection, and with it the permit, is kept until the reply has ended; where the proxy has a user for it, the
+//! statement is killed. A command or file of which the upstream has not got all is not run: the connection is closed.
 
-use super::Session;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use wire::Stop;
+
+use super::{Session, Turn};
 use crate::counters::Counter;
+
+/// A server that writes so much writes a result: it notices at its next write that nobody reads, and ends.
+const DISCARDED: usize = 1024 * 1024;
+
+/// How long a server may take to end a statement that it has been told to end.
+const KILL_AGAIN: Duration = Duration::from_secs(1);
 
 impl Session {
     pub(super) async fn abandon(mut self) {
-        let runs = self.under_way.is_some_and(|under_way| !under_way.answered) && !self.tracker.is_idle();
-        if self.under_way.is_some() && !self.tracker.is_idle() {
-            self.shared.counters.add(Counter::LeftDuringReply);
+        let Some(under_way) = self.under_way else { return };
+        if self.tracker.is_idle() {
+            return;
         }
-        if runs && self.in_flight.is_some() && self.upstream.input.is_empty() {
-            let killer = self.shared.killer.clone();
-            if let (Some(killer), Some(id)) = (killer, self.handle().upstream_id()) {
-                if killer.kill_query(id).await {
-                    self.shared.counters.add(Counter::QueriesKilled);
+        // With something to read it is writing, and may have ended.
+        if under_way.turn == Turn::Client || self.in_flight.is_none() || !self.upstream.input.is_empty() {
+            return;
+        }
+        while self.kill_query().await {
+            // KILL QUERY ends one statement of a text that may have more.
+            if timeout(KILL_AGAIN, self.discard_reply()).await.is_ok() {
+                return;
+            }
+        }
+        self.discard_reply().await;
+    }
+
+    async fn kill_query(&mut self) -> bool {
+        let (Some(killer), Some(id)) = (self.shared.killer.clone(), self.handle().upstream_id()) else { return false };
+        let killed = killer.kill_query(id, self.handle().upstream_address()).await;
+        if killed {
+            self.shared.counters.add(Counter::QueriesKilled);
+        }
+        killed
+    }
+
+    /// Until the reply has ended, or is a result that nobody waits for, or the upstream is gone. Cancel safe.
+    async fn discard_reply(&mut self) {
+        let mut discarded = 0;
+        while discarded < DISCARDED {
+            match self.upstream.input.fill(&mut self.upstream.transport).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            loop {
+                let Ok(step) = self.tracker.advance(self.upstream.input.unread()) else { return };
+                self.upstream.input.consume(step.consumed);
+                discarded += step.consumed;
+                match step.stop {
+                    Stop::NeedMore => break,
+                    Stop::NeedWhole(length) => {
+                        self.upstream.input.reserve(length);
+                        break;
+                    }
+                    Stop::Redirect(length) => {
+                        let stop = self.tracker.pass_packet(&self.upstream.input.unread()[..length]);
+                        self.upstream.input.consume(length);
+                        if !matches!(stop, Ok(Stop::NeedMore)) {
+                            return;
+                        }
+                    }
+                    // Nobody is left to send a file.
+                    Stop::End | Stop::LocalInfile => return,
                 }
             }
-            // An answer, or the upstream's end: either way the statement has ended, or ends as it writes to nobody.
-            let _ = self.upstream.input.fill(&mut self.upstream.transport).await;
         }
     }
 }

@@ -10,6 +10,7 @@ use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
 use crate::admission::{Ask, Hold, Permit, Refusal, Verdict};
+use crate::buffer::CHUNK;
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::registry::Signal;
@@ -34,13 +35,14 @@ impl Session {
         match verdict {
             Verdict::Pass(permit) => Ok(Ok(permit)),
             Verdict::Refuse(refusal) => Ok(Err(refusal)),
-            Verdict::Hold(hold) => self.hold(hold).await,
+            Verdict::Hold(hold) => self.hold(hold, request).await,
         }
     }
 
     /// Waits for a verdict. The command has not gone anywhere: if the client leaves, it never does.
-    async fn hold(&mut self, mut hold: Hold) -> Result<Result<Permit, Refusal>, SessionError> {
+    async fn hold(&mut self, mut hold: Hold, request: &Request) -> Result<Result<Permit, Refusal>, SessionError> {
         let at_boundary = self.at_boundary();
+        let limit = HEADER_LENGTH + request.inspected + CHUNK;
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         handle.forget_interrupt();
         poll_fn(|context| {
@@ -58,8 +60,9 @@ impl Session {
                 let ClientError { code, sqlstate, message } = ClientError::interrupted();
                 return Poll::Ready(Ok(Err(Refusal { code, sqlstate, message })));
             }
-            // Read ahead one chunk at most, to see it leave.
-            while client.input.has_room() {
+            // Read ahead one chunk at most, to see it leave. (One that sends more than that and leaves is seen when its
+            // reply is written.)
+            while client.input.len() < limit {
                 match client.poll_fill(context) {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
                     Poll::Ready(Ok(_)) => {}
@@ -67,6 +70,7 @@ impl Session {
                     Poll::Pending => break,
                 }
             }
+            // It may say why it closes (4031 after wait_timeout); what counts is that it does.
             while upstream.input.has_room() {
                 match upstream.poll_fill(context) {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::UpstreamGone)),

@@ -1,7 +1,7 @@
 //! COM_BINLOG_DUMP: a reply that does not end by itself, passed on at the speed of its reader.
 //!
-//! A semi-synchronous replica answers inside of it with acknowledgements. Only these go upstream while the dump runs:
-//! if anything did, a client whose dump is refused could have sent its next commands unseen.
+//! A semi-synchronous replica answers inside of it with acknowledgements. Only these go upstream, and only once the dump
+//! has begun: if anything did, a client whose dump is refused could have sent its next commands unseen.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -27,7 +27,10 @@ impl Session {
                     return Err(wire::OutOfSync("not a binlog event").into());
                 }
             }
-            self.pass_acknowledgements().await?;
+            // What is acknowledged is an event.
+            if self.under_way.is_some_and(|under_way| under_way.answered) {
+                self.pass_acknowledgements().await?;
+            }
             self.wait_for_either().await?;
         }
     }

@@ -5,7 +5,7 @@ use wire::packet::{HEADER_LENGTH, put_packet};
 use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
 
 use super::read_command::Request;
-use super::{Flow, Session, UnderWay};
+use super::{Flow, Session, Turn, UnderWay};
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::login::exchange::{Exchange, ExchangeEnd};
@@ -28,7 +28,11 @@ impl Session {
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {
             Ok(change) => change,
-            Err(error) => return self.refuse(request, &ClientError::malformed_command(error.0)).await,
+            Err(error) => {
+                // As MySQL answers it, which then closes.
+                self.refuse(request, &ClientError::unknown_command()).await?;
+                return Err(SessionError::ClientMalformed(error.0));
+            }
         };
         let other_user = change.user != self.facts.user;
         let slot = match other_user.then(|| self.shared.limits.user(change.user)).transpose() {
@@ -51,7 +55,7 @@ impl Session {
             charset: Some(change.charset.unwrap_or(0)),
             auth_plugin: Some(NO_PLUGIN),
             attributes: Some(&block.block),
-            ..change.clone()
+            ..change
         };
         let mut packet = Vec::new();
         put_packet(&mut packet, 0, &forwarded.encode(self.capabilities() | ALWAYS_UPSTREAM));
@@ -86,7 +90,8 @@ impl Session {
         let exchanged = exchange.run(&self.shared, &mut self.client, &mut self.upstream);
         let end = timeout(self.shared.settings.login_time, exchanged).await.unwrap_or(Err(ExchangeEnd::Timeout));
         // What is said from here on follows the packets of the exchange.
-        self.under_way = Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false });
+        self.under_way =
+            Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
         match end {
             Ok(ok) if self.was_proved().await => Ok(Some(ok)),
             Ok(_) => Err(self.refuse_without_proof(change).await),

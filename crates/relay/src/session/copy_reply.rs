@@ -10,6 +10,7 @@ use wire::{Stop, without_redirect};
 use super::Session;
 use crate::counters::Counter;
 use crate::error::SessionError;
+use crate::registry::Signal;
 
 impl Session {
     /// Until the reply has ended. Not cancel safe.
@@ -44,7 +45,11 @@ impl Session {
         if let Some(under_way) = &mut self.under_way {
             under_way.answered = true;
         }
-        let sent = self.client.transport.send(&self.upstream.input.unread()[..count]).await;
+        let bytes = &self.upstream.input.unread()[..count];
+        let sent = match &mut self.renumber {
+            None => self.client.transport.send(bytes).await,
+            Some(renumber) => self.client.transport.send(&renumber.apply(bytes)).await,
+        };
         self.upstream.input.consume(count);
         sent.map_err(SessionError::ClientIo)
     }
@@ -52,13 +57,17 @@ impl Session {
     /// Waits for more of the reply. Meanwhile the client may send ahead, up to one chunk, or leave.
     #[inline]
     pub(super) async fn more_from_upstream(&mut self) -> Result<(), SessionError> {
-        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
             match upstream.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::UpstreamGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(())),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(SessionError::UpstreamIo(error))),
                 Poll::Pending => {}
+            }
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
             }
             while client.input.has_room() {
                 match client.poll_fill(context) {
@@ -77,7 +86,7 @@ impl Session {
     async fn pass_without_redirect(&mut self, length: usize) -> Result<Stop, SessionError> {
         let packet = &self.upstream.input.unread()[..length];
         let stop = self.tracker.pass_packet(packet)?;
-        let sequence = Header::read(packet).map_or(0, |header| header.sequence);
+        let sequence = Header::read(packet).map_or(0, |header| self.as_client_counts(header.sequence));
         let payload = &packet[HEADER_LENGTH..];
         let stripped = without_redirect(payload, self.facts.capabilities);
         let mut rewritten = Vec::new();

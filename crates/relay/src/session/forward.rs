@@ -9,8 +9,10 @@ use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
+use super::renumber::Renumber;
 use crate::admission::Permit;
 use crate::error::SessionError;
+use crate::registry::Signal;
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.
@@ -20,8 +22,9 @@ impl Session {
         request: &Request,
         reading: &Reading,
         permit: Permit,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Sent, SessionError> {
         self.in_flight = Some(permit);
+        self.renumber = None;
         self.tracker.begin(command.reply_shape());
         if reading.asks_for_cursor {
             self.tracker.expect_cursor();
@@ -42,17 +45,18 @@ impl Session {
             (None, false) => self.stream_command().await,
             (Some(payload), true) => {
                 let mut packets = Vec::with_capacity(HEADER_LENGTH + payload.len());
-                put_packet(&mut packets, request.header.sequence, payload);
+                let next = put_packet(&mut packets, request.header.sequence, payload);
+                self.renumber = Renumber::between(next.wrapping_sub(1), request.header.sequence);
                 let sent = self.upstream.transport.send(&packets).await;
                 self.client.input.consume(HEADER_LENGTH + request.header.length);
                 self.after_send(sent)
             }
-            (Some(payload), false) => self.stream_rewritten(request, payload).await,
+            (Some(payload), false) => self.stream_rewritten(request, payload).await.map(|()| Sent::Whole),
         }
     }
 
     /// A command that is larger than what is looked at: passed on as it arrives.
-    async fn stream_command(&mut self) -> Result<(), SessionError> {
+    async fn stream_command(&mut self) -> Result<Sent, SessionError> {
         let mut passage = Passage::new();
         loop {
             let count = passage.advance(self.client.input.unread());
@@ -65,15 +69,19 @@ impl Session {
                 return self.after_send(sent);
             }
             if self.more_from_client().await? == More::UpstreamClosed {
-                return Ok(());
+                return self.after_send(Err(std::io::ErrorKind::UnexpectedEof.into()));
             }
         }
     }
 
     /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
     pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
-        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         poll_fn(|context| {
+            handle.register(context.waker());
+            if handle.signal() == Signal::Cut {
+                return Poll::Ready(Err(SessionError::Cut));
+            }
             match client.poll_fill(context) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SessionError::ClientGone)),
                 Poll::Ready(Ok(_)) => return Poll::Ready(Ok(More::Client)),
@@ -93,13 +101,21 @@ impl Session {
     }
 
     /// An upstream that closed may have said why before: that is read as the reply, and then the end.
-    fn after_send(&mut self, sent: std::io::Result<()>) -> Result<(), SessionError> {
+    fn after_send(&mut self, sent: std::io::Result<()>) -> Result<Sent, SessionError> {
         match sent {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(Sent::Whole),
             Err(error) if self.tracker.is_idle() => Err(SessionError::UpstreamIo(error)),
-            Err(_) => Ok(()),
+            Err(_) => Ok(Sent::CutShort),
         }
     }
+}
+
+/// How much of a command the upstream took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Whole,
+    /// It broke meanwhile: what it said before is the reply, and the last one.
+    CutShort,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use statement::locks::LockEffect;
 use statement::{kill, locks};
 use wire::packet::HEADER_LENGTH;
-use wire::{Command, Execute, Query};
+use wire::{BulkExecute, Command, Execute, Query};
 
-use super::Session;
 use super::read_command::Request;
+use super::{Session, kill_parameter};
 use crate::error::ClientError;
 
 /// The facts of one command that live until it is settled.
@@ -23,6 +23,8 @@ pub(super) struct Reading {
     pub(super) execute: Option<Execute>,
     /// The payload to send in place of the client's, or of its inspected part.
     pub(super) rewritten: Option<Vec<u8>>,
+    /// A PREPARE of `KILL ?`.
+    pub(super) kills_parameter: bool,
     /// Connections that a KILL names, as their clients or the upstream know them.
     pub(super) killed: Vec<u32>,
 }
@@ -42,14 +44,25 @@ impl Session {
             Command::StmtPrepare => {
                 reading.sql_offset = Some(1);
                 self.read_sql(payload, 1, request.whole, &mut reading);
+                reading.kills_parameter = kill::names_a_parameter(&payload[1..], self.mode(request.whole));
             }
             Command::ProcessKill => self.read_process_kill(payload, &mut reading),
-            Command::StmtExecute => self.read_execute(payload, &mut reading),
-            Command::StmtBulkExecute
-            | Command::StmtSendLongData
-            | Command::StmtClose
-            | Command::StmtReset
-            | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
+            Command::StmtExecute => {
+                self.read_execute(payload, &mut reading);
+                if request.whole {
+                    self.read_kill_parameter(payload, &mut reading);
+                }
+            }
+            Command::StmtBulkExecute => self.read_bulk_execute(payload, &mut reading),
+            Command::StmtSendLongData | Command::StmtClose => {
+                // MySQL answers one that is cut, as it answers no other: nobody would know whose reply that is.
+                let shortest = if command == Command::StmtClose { 5 } else { 7 };
+                if payload.len() < shortest {
+                    return Err(ClientError::malformed_command("it is cut"));
+                }
+                reading.statement_id = self.statement_id(payload);
+            }
+            Command::StmtReset | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
             Command::Quit
             | Command::InitDb
             | Command::FieldList
@@ -84,7 +97,7 @@ impl Session {
             if !whole {
                 return;
             }
-            reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id))
+            reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id, self.handle()))
                 .map(|translated| [&payload[..offset], translated.as_slice()].concat());
         }
     }
@@ -94,7 +107,7 @@ impl Session {
         let Some(id) = payload.get(1..5).and_then(|bytes| bytes.first_chunk()) else { return };
         let id = u32::from_le_bytes(*id);
         reading.killed = vec![id];
-        if let Some(upstream_id) = self.shared.registry.upstream_id(id) {
+        if let Some(upstream_id) = self.shared.registry.upstream_id(id, self.handle()) {
             reading.rewritten = Some([&payload[..1], &upstream_id.to_le_bytes(), &payload[5..]].concat());
         }
     }
@@ -111,6 +124,33 @@ impl Session {
                 reading.rewritten = Some(wire::types_inserted(payload, &execute, types));
             }
             reading.execute = Some(execute);
+        }
+    }
+
+    fn read_kill_parameter(&self, payload: &[u8], reading: &mut Reading) {
+        let named = reading.statement_id.and_then(|id| self.statements.prepared(id));
+        let Some(prepared) = named.filter(|prepared| prepared.kills) else { return };
+        let payload = reading.rewritten.as_deref().unwrap_or(payload);
+        let Ok(execute) = Execute::decode(payload, prepared.params, self.capabilities()) else { return };
+        // With an attribute behind it, where the value ends is not known here.
+        let Some((head, value)) = payload.split_at_checked(execute.values_offset) else { return };
+        if execute.parameter_count != 1 {
+            return;
+        }
+        let lookup = |id| self.shared.registry.upstream_id(id, self.handle());
+        if let Some((value, id)) = kill_parameter::translated(value, lookup) {
+            reading.killed = vec![id];
+            reading.rewritten = Some([head, &value].concat());
+        }
+    }
+
+    fn read_bulk_execute(&self, payload: &[u8], reading: &mut Reading) {
+        reading.statement_id = self.statement_id(payload);
+        let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
+        reading.locks = prepared.locks;
+        let Some(types) = &prepared.kept_types else { return };
+        if let Ok(bulk) = BulkExecute::decode(payload, prepared.params) {
+            reading.rewritten = bulk.with_types(types);
         }
     }
 

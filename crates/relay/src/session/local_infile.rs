@@ -2,14 +2,17 @@
 
 use wire::packet::Passage;
 
-use super::Session;
 use super::forward::More;
+use super::{Session, Turn, UnderWay};
 use crate::error::SessionError;
 
 impl Session {
     /// The file is the client's own answer to the server's request; the proxy opens nothing.
     pub(super) async fn copy_local_infile(&mut self) -> Result<(), SessionError> {
         let mut passage = Passage::new();
+        if let Some(under_way) = &mut self.under_way {
+            under_way.turn = Turn::Client;
+        }
         loop {
             let count = passage.advance(self.client.input.unread());
             if count > 0 {
@@ -23,7 +26,7 @@ impl Session {
                 if passage.passed == 0 {
                     // The reply goes on behind the client's last packet.
                     if let Some(under_way) = &mut self.under_way {
-                        *under_way = super::UnderWay { sequence: passage.sequence, answered: false };
+                        *under_way = UnderWay { sequence: passage.sequence, answered: false, turn: Turn::Upstream };
                     }
                     return Ok(());
                 }

@@ -1,14 +1,22 @@
 //! Waiting for the next command, and for whatever else may happen meanwhile.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::Poll;
 
-use wire::Command;
+use tokio::time::{Sleep, sleep};
 use wire::packet::{HEADER_LENGTH, Header};
+use wire::{Command, OutOfSync};
 
 use super::Session;
 use crate::error::SessionError;
-use crate::registry::Signal;
+use crate::registry::{GRACE, Signal};
+
+/// The first byte of an ERR.
+const ERR: u8 = 0xFF;
+
+/// More than a server has to say about why it closes.
+const UNASKED_LIMIT: usize = 4096;
 
 /// A command at the start of the client's buffer: all of it, or as much as is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +34,10 @@ impl Session {
     /// Cancel safe.
     pub(super) async fn read_command(&mut self) -> Result<Request, SessionError> {
         self.under_way = None;
+        if self.handle().signal() == Signal::Cut {
+            // One that sends ahead never waits.
+            return Err(SessionError::Cut);
+        }
         loop {
             let unread = self.client.input.unread();
             if let Some(header) = Header::read(unread) {
@@ -47,13 +59,21 @@ impl Session {
     /// Until the client has sent something. What the upstream says unasked is passed on.
     async fn wait_for_client(&mut self) -> Result<(), SessionError> {
         let at_boundary = self.at_boundary() && self.client.input.is_empty();
+        let asked = self.asked;
+        let mut grace: Option<Pin<Box<Sleep>>> = None;
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         let spoken = poll_fn(|context| {
             handle.register(context.waker());
             match handle.signal() {
                 Signal::None => {}
                 Signal::Drain if !at_boundary => {}
-                Signal::Drain => return Poll::Ready(Err(SessionError::Drained)),
+                Signal::Drain => {
+                    let mut has_had_time =
+                        || grace.get_or_insert_with(|| Box::pin(sleep(GRACE))).as_mut().poll(context);
+                    if asked || has_had_time().is_ready() {
+                        return Poll::Ready(Err(SessionError::Drained));
+                    }
+                }
                 Signal::Cut => return Poll::Ready(Err(SessionError::Cut)),
             }
             match client.poll_fill(context) {
@@ -76,11 +96,31 @@ impl Session {
         }
     }
 
-    /// A server that closes an idle session says why first (4031 after wait_timeout).
+    /// A server that closes an idle session says why first (4031 after wait_timeout). Anything else unasked would be
+    /// taken for the reply to the next command.
     async fn pass_on_unasked(&mut self) -> Result<(), SessionError> {
-        self.client.transport.send(self.upstream.input.unread()).await.map_err(SessionError::ClientIo)?;
-        self.upstream.input.consume(self.upstream.input.len());
+        let unread = self.upstream.input.unread();
+        let (Some(header), first) = (Header::read(unread), unread.get(HEADER_LENGTH)) else { return Ok(()) };
+        let length = HEADER_LENGTH + header.length;
+        if first.is_some_and(|&first| first != ERR) || length > UNASKED_LIMIT {
+            return Err(OutOfSync("a packet that nobody asked for").into());
+        }
+        if unread.len() < length {
+            return Ok(());
+        }
+        self.client.transport.send(&unread[..length]).await.map_err(SessionError::ClientIo)?;
+        self.upstream.input.consume(length);
         Ok(())
+    }
+
+    /// What has come from the upstream since the last reply. An ERR may stay: it says why the session ends, and is as
+    /// good as a reply to the command that crossed it.
+    pub(super) fn expect_nothing_unasked(&self) -> Result<(), SessionError> {
+        match self.upstream.input.unread() {
+            [] | [_, _, _, _, ERR, ..] => Ok(()),
+            unread if unread.len() <= HEADER_LENGTH => Ok(()),
+            _ => Err(OutOfSync("a packet that nobody asked for").into()),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Answering a command in the upstream's place, so that the session can go on as if it had never been sent.
 
 use wire::packet::{HEADER_LENGTH, Passage, put_packet};
-use wire::{Command, Execute, ReplyShape, Stop};
+use wire::{BulkExecute, Command, Execute, ReplyShape, Stop};
 
+use super::forward::More;
 use super::inspect::Reading;
 use super::read_command::Request;
 use super::{Flow, Session};
@@ -31,22 +32,27 @@ impl Session {
         refusal: Refusal,
     ) -> Result<Flow, SessionError> {
         self.shared.counters.add(Counter::Refused);
-        if command == Command::StmtExecute
+        if matches!(command, Command::StmtExecute | Command::StmtBulkExecute)
             && let Some(id) = reading.statement_id
         {
-            self.keep_types(id, request);
+            self.keep_types(id, command, request);
             self.reset_long_data(id).await?;
         }
         let Refusal { code, sqlstate, message } = refusal;
         self.refuse(request, &ClientError { code, sqlstate, message }).await
     }
 
-    fn keep_types(&mut self, id: u32, request: &Request) {
+    fn keep_types(&mut self, id: u32, command: Command, request: &Request) {
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
         let capabilities = self.facts.capabilities;
         let Some(prepared) = self.statements.prepared_mut(id) else { return };
-        let types = Execute::decode(payload, prepared.params, capabilities).ok().and_then(|execute| execute.types);
-        if let Some(types) = types.and_then(|range| payload.get(range)) {
+        let types = if command == Command::StmtBulkExecute {
+            BulkExecute::decode(payload, prepared.params).ok().and_then(|bulk| bulk.types)
+        } else {
+            let execute = Execute::decode(payload, prepared.params, capabilities).ok();
+            execute.and_then(|execute| execute.types).and_then(|range| payload.get(range))
+        };
+        if let Some(types) = types {
             prepared.kept_types = Some(types.into());
         }
     }
@@ -95,7 +101,9 @@ impl Session {
             if passage.is_done() {
                 return Ok(passage.sequence);
             }
-            self.more_from_client().await?;
+            if self.more_from_client().await? == More::UpstreamClosed {
+                return Err(SessionError::UpstreamGone);
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ impl Session {
         let succeeded = self.tracker.error.is_none();
         match command {
             Command::StmtPrepare => match self.tracker.prepared.filter(|_| succeeded) {
-                Some(prepared) => self.statements.insert(prepared, reading.locks),
+                Some(prepared) => self.statements.insert(prepared, reading.locks, reading.kills_parameter),
                 None => self.statements.prepare_failed(),
             },
             Command::StmtClose => {
@@ -24,10 +24,10 @@ impl Session {
                     self.statements.close(id);
                 }
             }
-            Command::StmtExecute | Command::StmtReset => {
+            Command::StmtExecute | Command::StmtBulkExecute | Command::StmtReset => {
                 if let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared_mut(id)) {
                     prepared.has_long_data = false;
-                    if command == Command::StmtExecute {
+                    if command != Command::StmtReset {
                         prepared.kept_types = None;
                     }
                 }

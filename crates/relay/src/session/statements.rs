@@ -18,6 +18,8 @@ pub(super) struct Statements {
 pub(super) struct Prepared {
     pub(super) params: u16,
     pub(super) locks: LockEffect,
+    /// `KILL ?`, whose parameter may be an id of ours.
+    pub(super) kills: bool,
     /// The parameter types of a refused EXECUTE, which the client will not send again.
     pub(super) kept_types: Option<Box<[u8]>>,
     /// Long data has gone upstream since the last EXECUTE or reset.
@@ -25,8 +27,8 @@ pub(super) struct Prepared {
 }
 
 impl Statements {
-    pub(super) fn insert(&mut self, prepare: PrepareOk, locks: LockEffect) {
-        let prepared = Prepared { params: prepare.params, locks, kept_types: None, has_long_data: false };
+    pub(super) fn insert(&mut self, prepare: PrepareOk, locks: LockEffect, kills: bool) {
+        let prepared = Prepared { params: prepare.params, locks, kills, kept_types: None, has_long_data: false };
         self.by_id.insert(prepare.statement_id, prepared);
         self.last = Some(prepare.statement_id);
     }

@@ -6,6 +6,7 @@ use wire::packet::{HEADER_LENGTH, Header, MAX_PAYLOAD};
 use super::Session;
 use super::forward::More;
 use super::read_command::Request;
+use super::renumber::Renumber;
 use crate::error::SessionError;
 
 impl Session {
@@ -28,6 +29,8 @@ impl Session {
             left -= length - from_carried;
             self.send_exactly(length - from_carried).await?;
             if !header.is_continued() {
+                let clients = self.under_way.map_or(request.header.sequence, |under_way| under_way.sequence);
+                self.renumber = Renumber::between(header.sequence, clients);
                 return Ok(());
             }
             // The end of the client's packet opens our next one.

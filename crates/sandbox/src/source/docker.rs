@@ -7,15 +7,20 @@
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{Kind, Programs, parse_version};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::{Flavor, process, shell};
 
 /// Every container of ours has it: `docker ps --filter label=tollgate-sandbox`.
 const LABEL: &str = "tollgate-sandbox";
+
+/// An engine that has not said its version by then is not one to start servers with.
+const ENGINE_DEADLINE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct Docker {
@@ -133,9 +138,8 @@ impl Docker {
 
 /// An engine that answers, with an image that is there or can be pulled.
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
-    let engine = process::output(Command::new("docker").args(["version", "--format", "{{.Server.Version}}"]));
-    if let Err(error) = engine {
-        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error:#})");
+    if let Err(error) = engine() {
+        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error})");
     }
     if let Ok(host) = env::var("DOCKER_HOST") {
         ensure!(
@@ -152,6 +156,21 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
         .with_context(|| format!("image {}", docker.image))?;
     let origin = format!("Docker image {}", docker.image);
     Ok(Programs { flavor, version, origin, kind: Kind::Docker(docker) })
+}
+
+/// Asked once a process, for all flavors. One that hangs must not keep us from the next source.
+fn engine() -> &'static Result<(), String> {
+    static ENGINE: OnceLock<Result<(), String>> = OnceLock::new();
+    ENGINE.get_or_init(|| {
+        let mut ask = Command::new("docker");
+        ask.args(["version", "--format", "{{.Server.Version}}"]);
+        let begin = Instant::now();
+        let answer = process::output_within(&mut ask, ENGINE_DEADLINE);
+        if answer.is_err() && begin.elapsed() >= ENGINE_DEADLINE {
+            progress::note(&format!("the Docker engine gave no answer within {ENGINE_DEADLINE:?}"));
+        }
+        answer.map(drop).map_err(|error| format!("{error:#}"))
+    })
 }
 
 fn image(flavor: Flavor) -> Result<String> {
@@ -177,11 +196,22 @@ fn image(flavor: Flavor) -> Result<String> {
             }
             Err(error) => {
                 progress.done("not to be had");
-                reasons.push(format!("`docker pull {image}`: {error:#}"));
+                let reason = format!("{error:#}");
+                let unknown = is_unknown_image(&reason);
+                reasons.push(format!("`docker pull {image}`: {reason}"));
+                if !unknown {
+                    // No way to the registry: the next image would only take the same time to fail.
+                    break;
+                }
             }
         }
     }
     bail!("no image: pull one, or set {variable} to one that `docker images` lists; {}", reasons.join("; "));
+}
+
+/// Whether the registry answered that it has no such image.
+fn is_unknown_image(error: &str) -> bool {
+    ["manifest unknown", "not found", "does not exist"].iter().any(|words| error.contains(words))
 }
 
 /// `TOLLGATE_DOCKER_NETWORK`, else the default one; the machine's own where the engine has no default one.
@@ -234,6 +264,20 @@ mod tests {
         let command = words(&docker.run("mysqld", Path::new("/tmp/tollgate-abc"), Some(4242)));
         assert!(command.ends_with("--network host mysql:9.7"), "{command}");
         assert_eq!(docker.bind_address(), "127.0.0.1");
+    }
+
+    #[test]
+    fn another_image_is_tried_only_where_the_registry_answers() {
+        for (error, unknown) in [
+            ("manifest for mysql:9.7 not found: manifest unknown: manifest unknown", true),
+            ("failed to resolve reference \"docker.io/library/mysql:9.7\": not found", true),
+            ("pull access denied for mysqll, repository does not exist or may require 'docker login'", true),
+            ("Get \"https://registry/v2/\": context deadline exceeded", false),
+            ("Get \"https://registry/v2/\": dial tcp: lookup registry on 10.0.0.1:53: no such host", false),
+            ("toomanyrequests: You have reached your pull rate limit.", false),
+        ] {
+            assert_eq!(is_unknown_image(error), unknown, "{error}");
+        }
     }
 
     #[test]

@@ -166,3 +166,18 @@ fn translation() {
         assert_eq!(translated.as_deref(), expected.map(str::as_bytes), "{sql}");
     }
 }
+
+#[test]
+fn an_id_that_comes_with_the_execution() {
+    for (sql, expected) in [
+        ("KILL ?", true),
+        ("/* x */ kill query ?;", true),
+        ("KILL SOFT CONNECTION ?", true),
+        ("KILL 5", false),
+        ("SELECT ?", false),
+        ("QUERY ?", false),
+        ("KILL", false),
+    ] {
+        assert_eq!(super::names_a_parameter(sql.as_bytes(), Mode::default()), expected, "{sql}");
+    }
+}

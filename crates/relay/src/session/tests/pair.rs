@@ -1,0 +1,259 @@
+//! A session between two ends that the test holds.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::task::JoinHandle;
+use wire::packet::put_packet;
+use wire::{Capabilities, Command, StatusFlags};
+
+use crate::admission::{Admission, Ask, Permit, Refusal, Verdict};
+use crate::counters::{Counter, Counters};
+use crate::facts::SessionFacts;
+use crate::leg::Leg;
+use crate::limits::{ConnectionLimits, Limits};
+use crate::login::LoggedIn;
+use crate::password_exchange::ProxyKey;
+use crate::registry::Registry;
+use crate::session::Session;
+use crate::shared::{SessionSettings, Shared};
+use crate::tls::{ClientTls, ClientTlsSettings, UpstreamTls, UpstreamTlsMode, UpstreamTlsSettings};
+use crate::transport::Transport;
+use crate::upstream::{Upstream, UpstreamAddress, UpstreamSettings};
+
+pub(super) const PING: u8 = 0x0E;
+pub(super) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+/// More than any test sends before the other side reads.
+const ROOM: usize = 96 << 20;
+
+/// Notes what it is asked, and refuses what the test names.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    asked: Mutex<Vec<Command>>,
+    refused: Mutex<VecDeque<Command>>,
+    held: Mutex<Option<Command>>,
+}
+
+impl Gate {
+    /// The next time that this is asked for, it is refused.
+    pub(super) fn refuse(&self, command: Command) {
+        self.refused.lock().unwrap().push_back(command);
+    }
+
+    /// From now on this is held, for ever.
+    pub(super) fn hold(&self, command: Command) {
+        *self.held.lock().unwrap() = Some(command);
+    }
+
+    /// What was asked since the last look.
+    pub(super) fn asked(&self) -> Vec<Command> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+impl Admission for Gate {
+    fn ask(&self, ask: &Ask<'_>) -> Verdict {
+        self.asked.lock().unwrap().push(ask.command);
+        if *self.held.lock().unwrap() == Some(ask.command) {
+            return Verdict::Hold(Box::pin(std::future::pending()));
+        }
+        let mut refused = self.refused.lock().unwrap();
+        if refused.front() == Some(&ask.command) {
+            refused.pop_front();
+            return Verdict::Refuse(Refusal { code: 1226, sqlstate: *b"HY000", message: "refused".to_owned() });
+        }
+        Verdict::Pass(Permit::free())
+    }
+}
+
+/// What sessions of one test share. Making it takes a key, so one serves many sessions.
+pub(super) struct Bench {
+    pub(super) shared: Arc<Shared>,
+    pub(super) gate: Arc<Gate>,
+}
+
+impl Bench {
+    /// With the inspection limit that is the default.
+    pub(super) fn new() -> Bench {
+        Bench::inspecting(64 * 1024)
+    }
+
+    pub(super) fn inspecting(inspect: usize) -> Bench {
+        let counters = Arc::new(Counters::default());
+        let gate = Arc::new(Gate::default());
+        let nowhere = UpstreamSettings {
+            address: UpstreamAddress::Unix("nowhere".into()),
+            source_address: None,
+            dial_timeout: Duration::from_secs(1),
+            proxy_protocol: false,
+            logins: 1,
+        };
+        let no_tls = UpstreamTlsSettings { mode: UpstreamTlsMode::Disabled, ..UpstreamTlsSettings::default() };
+        let upstream = Upstream::new(nowhere, UpstreamTls::new(no_tls).unwrap(), Arc::clone(&counters));
+        let shared = Shared {
+            settings: SessionSettings { login_time: Duration::from_secs(10), login_size: 1 << 16, inspect },
+            upstream,
+            client_tls: ClientTls::new(ClientTlsSettings::default()).unwrap(),
+            key: ProxyKey::generate().unwrap(),
+            limits: Limits::new(ConnectionLimits {
+                connections: 10_000,
+                unauthenticated: 10,
+                per_user: 0,
+                per_address: 0,
+            }),
+            registry: Arc::new(Registry::default()),
+            counters,
+            admission: Arc::clone(&gate) as Arc<dyn Admission>,
+            killer: None,
+            draining: false.into(),
+        };
+        Bench { shared: Arc::new(shared), gate }
+    }
+
+    pub(super) fn session(&self, capabilities: Capabilities) -> Pair {
+        let [(client, client_leg), (upstream, upstream_leg)] = [(); 2].map(|()| tokio::io::duplex(ROOM));
+        let leg = |stream| Leg::new(Transport::Boxed(Box::new(stream)));
+        let entry = self.shared.registry.enter();
+        let facts = SessionFacts {
+            connection_id: entry.handle.id,
+            listener: "test".to_owned(),
+            address: None,
+            user: b"app".to_vec(),
+            database: None,
+            attributes: Vec::new(),
+            certificate: None,
+            tls: false,
+            capabilities: capabilities | Capabilities::PROTOCOL_41 | Capabilities::PLUGIN_AUTH,
+        };
+        let logged_in = LoggedIn {
+            client: leg(client_leg),
+            upstream: leg(upstream_leg),
+            facts,
+            status: StatusFlags::AUTOCOMMIT,
+            slots: (None, self.shared.limits.user(b"app").unwrap()),
+        };
+        let session = Session::new(Arc::clone(&self.shared), logged_in, entry);
+        Pair { name: String::new(), client, upstream, session: tokio::spawn(session.run()) }
+    }
+
+    pub(super) fn count(&self, counter: Counter) -> u64 {
+        self.shared.counters.value(counter)
+    }
+}
+
+pub(super) struct Pair {
+    /// For who reads a failure.
+    pub(super) name: String,
+    pub(super) client: DuplexStream,
+    pub(super) upstream: DuplexStream,
+    pub(super) session: JoinHandle<()>,
+}
+
+impl Pair {
+    pub(super) async fn client_sends(&mut self, bytes: &[u8]) {
+        self.client.write_all(bytes).await.unwrap();
+    }
+
+    pub(super) async fn upstream_sends(&mut self, bytes: &[u8]) {
+        self.upstream.write_all(bytes).await.unwrap();
+    }
+
+    /// The upstream's end goes; the test has nothing more to do with it.
+    pub(super) fn closes_upstream(&mut self) {
+        self.upstream = tokio::io::duplex(1).0;
+    }
+
+    /// Exactly these bytes, and no more.
+    pub(super) async fn upstream_gets(&mut self, bytes: &[u8]) {
+        let got = read(&mut self.upstream, bytes.len()).await;
+        assert_same(&format!("{}: the upstream", self.name), &got, bytes);
+    }
+
+    pub(super) async fn client_gets(&mut self, bytes: &[u8]) {
+        let got = read(&mut self.client, bytes.len()).await;
+        assert_same(&format!("{}: the client", self.name), &got, bytes);
+    }
+
+    /// A command that goes through and a reply that comes back, both as they are.
+    pub(super) async fn exchange(&mut self, command: &[u8], reply: &[u8]) {
+        self.client_sends(command).await;
+        self.upstream_gets(command).await;
+        self.upstream_sends(reply).await;
+        self.client_gets(reply).await;
+    }
+
+    /// The session is idle and in sync: the next command is the next thing upstream, and its reply the next to come.
+    pub(super) async fn is_in_sync(&mut self) {
+        self.exchange(&packet(0, &[PING]), &packet(1, OK)).await;
+        self.nothing_more().await;
+    }
+
+    /// Neither end has anything more to read.
+    pub(super) async fn nothing_more(&mut self) {
+        let mut byte = [0];
+        let wait = Duration::from_secs(1);
+        for (side, end) in [("upstream", &mut self.upstream), ("client", &mut self.client)] {
+            let more = tokio::time::timeout(wait, end.read(&mut byte)).await;
+            assert!(more.is_err(), "{}: the {side} got more: {more:?} {byte:02x?}", self.name);
+        }
+    }
+
+    /// Prepares a statement with so many parameters and no columns; its id is 1.
+    pub(super) async fn prepare(&mut self, params: u16) {
+        let ok = [&[0, 1, 0, 0, 0, 0, 0][..], &params.to_le_bytes(), &[0, 0, 0]].concat();
+        let mut reply = packet(1, &ok);
+        for n in 0..params {
+            reply.extend_from_slice(&packet(2 + n as u8, b"\x03def"));
+        }
+        if params > 0 {
+            reply.extend_from_slice(&packet(2 + params as u8, &[0xFE, 0, 0, 2, 0]));
+        }
+        self.exchange(&packet(0, b"\x16SELECT ?"), &reply).await;
+    }
+
+    /// The client gets an ERR with this code and number.
+    pub(super) async fn client_gets_err(&mut self, sequence: u8, code: u16) {
+        let header = read(&mut self.client, 4).await;
+        assert_eq!(header[3], sequence, "{}", self.name);
+        let payload = read(&mut self.client, usize::from(header[0])).await;
+        let err = wire::ErrPacket::decode(&payload).unwrap();
+        assert_eq!(err.code, code, "{}", self.name);
+    }
+}
+
+async fn read(end: &mut DuplexStream, length: usize) -> Vec<u8> {
+    let mut got = vec![0; length];
+    let mut at = 0;
+    while at < length {
+        match tokio::time::timeout(Duration::from_secs(60), end.read(&mut got[at..])).await {
+            Ok(Ok(count)) if count > 0 => at += count,
+            _ => break,
+        }
+    }
+    got.truncate(at);
+    got
+}
+
+fn assert_same(who: &str, got: &[u8], due: &[u8]) {
+    if got != due {
+        let same = got.iter().zip(due).take_while(|(got, due)| got == due).count();
+        let show = |bytes: &[u8]| format!("{:02x?}", &bytes[same.saturating_sub(8)..bytes.len().min(same + 24)]);
+        panic!(
+            "{who} got {} bytes of {}, different from {same} on:\n{}\n{}",
+            got.len(),
+            due.len(),
+            show(got),
+            show(due)
+        );
+    }
+}
+
+/// One logical packet.
+pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut packet = Vec::with_capacity(payload.len() + 8);
+    put_packet(&mut packet, sequence, payload);
+    packet
+}

@@ -1,0 +1,64 @@
+//! Writes what the targets begin with into `corpus/`: the packets that `wire` has recorded, some statements, proxy.yaml.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The constants are for tests only, so they are read from the text.
+const RECORDED: &str = include_str!("../crates/wire/src/recorded.rs");
+
+const STATEMENTS: [&str; 12] = [
+    "KILL 5",
+    "kill query -2147483648; SELECT 1",
+    "/*!50000 KILL */ CONNECTION 0x80000001",
+    "KILL HARD QUERY '4294967295';KILL b'101'",
+    "SELECT GET_LOCK('a', 1), release_all_locks()",
+    "LOCK TABLES a READ, `b` WRITE; UNLOCK TABLES",
+    "FLUSH TABLES t WITH READ LOCK",
+    "CREATE PROCEDURE p() BEGIN KILL 5; END",
+    "CREATE VIEW v AS SELECT 1; KILL 7",
+    "XA START 'x'; XA PREPARE 'x'",
+    "SELECT \"it's\", 'a\\'b', N'x', _utf8'x', x'1F', 1.5e3, @@a, `b``c` -- end\n;# more\nKILL 9",
+    "EXPLAIN ANALYZE SELECT release_lock('a') /* KILL 5 */",
+];
+
+fn main() -> io::Result<()> {
+    for (name, packet) in recorded() {
+        for which in 0..5 {
+            put("login", &format!("{name}-{which}"), &[&[which], packet.as_slice()].concat())?;
+            for flags in [0x00, 0x2F] {
+                put("messages", &format!("{name}-{which}-{flags}"), &[&[which, flags], packet.as_slice()].concat())?;
+            }
+        }
+        put("framing", &name, &[&[1, 3, packet.len() as u8, 0, 0, 0], packet.as_slice()].concat())?;
+        put("reply_tracker", &name, &packet)?;
+    }
+    put("framing", "v1", b"\x00\x00PROXY TCP4 192.0.2.1 192.0.2.2 1 65535\r\n")?;
+    put("framing", "v2", b"\x00\x00\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0C\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02")?;
+    for (at, sql) in STATEMENTS.iter().enumerate() {
+        for flags in [0, 7, 8, 24] {
+            put("statement", &format!("{at}-{flags}"), &[&[flags], sql.as_bytes()].concat())?;
+        }
+    }
+    put("config", "starter", include_bytes!("../proxy.yaml"))?;
+    put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())
+}
+
+/// `const NAME: &str = "…";`, with the backslashes that join its lines.
+fn recorded() -> Vec<(String, Vec<u8>)> {
+    let constants = RECORDED.split("pub(crate) const ").skip(1);
+    constants
+        .filter_map(|text| {
+            let (name, rest) = text.split_once(':')?;
+            let digits = rest.split('"').nth(1)?;
+            let digits: Vec<u8> = digits.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+            Some((name.to_lowercase(), digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
+        })
+        .collect()
+}
+
+fn put(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(name), bytes)
+}
