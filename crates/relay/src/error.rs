@@ -147,8 +147,6 @@ pub enum SessionError {
     UpstreamIo(io::Error),
     #[error("upstream: {0}")]
     OutOfSync(#[from] wire::OutOfSync),
-    #[error("upstream: a packet of {0} bytes that must be looked at whole")]
-    TooLargeToInspect(usize),
     #[error("ended by a drain")]
     Drained,
     #[error("cut at the end of a drain")]
@@ -159,10 +157,7 @@ impl SessionError {
     pub fn blame(&self) -> Blame {
         match self {
             SessionError::ClientGone | SessionError::ClientIo(_) | SessionError::ClientMalformed(_) => Blame::Client,
-            SessionError::UpstreamGone
-            | SessionError::UpstreamIo(_)
-            | SessionError::OutOfSync(_)
-            | SessionError::TooLargeToInspect(_) => Blame::Upstream,
+            SessionError::UpstreamGone | SessionError::UpstreamIo(_) | SessionError::OutOfSync(_) => Blame::Upstream,
             SessionError::Drained | SessionError::Cut => Blame::Proxy,
         }
     }
@@ -173,7 +168,7 @@ impl SessionError {
             SessionError::ClientGone | SessionError::ClientIo(_) => None,
             SessionError::ClientMalformed(detail) => Some(ClientError::malformed_command(detail)),
             SessionError::UpstreamGone | SessionError::UpstreamIo(_) => Some(ClientError::upstream_lost()),
-            SessionError::OutOfSync(_) | SessionError::TooLargeToInspect(_) => Some(ClientError::out_of_sync()),
+            SessionError::OutOfSync(_) => Some(ClientError::out_of_sync()),
             SessionError::Drained | SessionError::Cut => Some(ClientError::shutdown()),
         }
     }
@@ -184,7 +179,7 @@ impl SessionError {
             SessionError::ClientGone | SessionError::ClientIo(_) => None,
             SessionError::ClientMalformed(_) => Some(Counter::ClientMalformed),
             SessionError::UpstreamGone | SessionError::UpstreamIo(_) => Some(Counter::UpstreamLost),
-            SessionError::OutOfSync(_) | SessionError::TooLargeToInspect(_) => Some(Counter::UpstreamMalformed),
+            SessionError::OutOfSync(_) => Some(Counter::UpstreamMalformed),
             SessionError::Drained => Some(Counter::Drained),
             SessionError::Cut => Some(Counter::Cut),
         }

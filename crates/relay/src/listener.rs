@@ -155,8 +155,12 @@ impl Listener {
         // What is queued would be reset with the socket.
         let rest = if self.socket.stop_queueing() { SETTLE } else { Duration::ZERO };
         let settled = Instant::now() + rest;
-        while let Ok(Ok((socket, peer, local))) = timeout_at(settled, self.socket.accept()).await {
-            door.let_in(socket, peer, local);
+        while let Ok(accepted) = timeout_at(settled, self.socket.accept()).await {
+            match accepted {
+                Ok((socket, peer, local)) => door.let_in(socket, peer, local),
+                Err(error) if is_the_clients(&error) => {}
+                Err(_) => break,
+            }
         }
         self.socket.close();
     }

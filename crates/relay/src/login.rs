@@ -281,7 +281,9 @@ fn facts(
 
 /// The greeting a client gets: the upstream's, with our scramble and id, and without what we do not do.
 pub(crate) fn own_greeting(seen: &Greeting, connection_id: u32, scramble: [u8; 20], tls: bool) -> Greeting {
-    let mut capabilities = seen.capabilities - Capabilities::COMPRESS - Capabilities::ZSTD_COMPRESSION;
+    // A bit without a name might change replies in a way that nobody here could follow.
+    let known = seen.capabilities & Capabilities::all();
+    let mut capabilities = known - Capabilities::COMPRESS - Capabilities::ZSTD_COMPRESSION;
     capabilities.set(Capabilities::SSL, tls);
     capabilities |= Capabilities::PLUGIN_AUTH | Capabilities::SECURE_CONNECTION | Capabilities::PROTOCOL_41;
     Greeting { connection_id, scramble, capabilities, ..seen.clone() }

@@ -148,12 +148,12 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Ends what a session has held, by our id or the upstream's.
-    pub fn interrupt(&self, id: u32) {
+    /// Ends what a session has held, by our id or the upstream's, on the server of the one who asks.
+    pub fn interrupt(&self, id: u32, asking: &SessionHandle) {
         let sessions = self.lock();
         let found =
             sessions.by_id.get(&id).or_else(|| sessions.by_id.values().find(|handle| handle.upstream_id() == Some(id)));
-        if let Some(handle) = found {
+        if let Some(handle) = found.filter(|named| named.upstream_address() == asking.upstream_address()) {
             handle.interrupted.store(true, Ordering::Release);
             handle.waker.wake();
         }

@@ -134,7 +134,7 @@ impl Session {
     async fn serve_command(&mut self) -> Result<Flow, SessionError> {
         let request = self.read_command().await?;
         self.asked = true;
-        self.expect_nothing_unasked()?;
+        self.heed_farewell().await?;
         let Some(command) = request.command else {
             self.shared.counters.add(Counter::CommandUnknown);
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
@@ -160,6 +160,8 @@ impl Session {
                 Err(refusal) => return self.refuse_statement(command, &request, &reading, refusal).await,
             }
         };
+        // Something may have been said while the command was held.
+        self.heed_farewell().await?;
         let sent = self.forward(command, &request, &reading, permit).await?;
         if command == Command::Quit {
             return Ok(Flow::Quit);
@@ -178,8 +180,8 @@ impl Session {
             | ReplyShape::Login => self.copy_reply().await?,
         }
         self.settle(command, reading);
-        if sent == Sent::CutShort {
-            // The rest of this command must not be taken for the next.
+        // The rest of a command that was cut must not be taken for the next; and an error out of step is a server's last.
+        if sent == Sent::CutShort || self.tracker.out_of_step {
             return Err(SessionError::UpstreamGone);
         }
         Ok(Flow::Continue)
@@ -237,7 +239,6 @@ impl Session {
             | SessionError::UpstreamGone
             | SessionError::UpstreamIo(_)
             | SessionError::OutOfSync(_)
-            | SessionError::TooLargeToInspect(_)
             | SessionError::Drained => {}
         }
     }
@@ -308,7 +309,7 @@ fn version_number(version: &[u8]) -> Option<u32> {
     let text = text.strip_prefix("5.5.5-").unwrap_or(text);
     let mut parts = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     let (major, minor, patch) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
-    Some(major * 10_000 + minor * 100 + patch)
+    major.checked_mul(10_000)?.checked_add(minor.checked_mul(100)?)?.checked_add(patch)
 }
 
 #[cfg(test)]

@@ -1,11 +1,18 @@
 //! The stream of one leg: TCP, a Unix socket, or anything with TLS around it.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+
+/// How long a peer may leave what it was sent unread. A server gives up after `net_write_timeout`, a minute; a client that
+/// never reads must not keep a session for ever.
+const STALLED: Duration = Duration::from_secs(600);
 
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
@@ -28,18 +35,32 @@ impl std::fmt::Debug for Transport {
 }
 
 impl Transport {
-    /// Writes all of `bytes`. Not cancel safe: a part may have been written.
+    /// Writes all of `bytes`; a peer that takes nothing for [`STALLED`] is an error. Not cancel safe: a part may have
+    /// been written.
     #[inline]
     pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Transport::Tcp(stream) => stream.write_all(bytes).await,
-            Transport::Unix(stream) => stream.write_all(bytes).await,
-            Transport::Boxed(stream) => {
-                stream.write_all(bytes).await?;
-                // A TLS layer keeps records back until it is told.
-                stream.flush().await
+        let written = poll_fn(|context| match Pin::new(&mut *self).poll_write(context, bytes) {
+            Poll::Ready(written) => Poll::Ready(written),
+            Poll::Pending => Poll::Ready(Ok(0)),
+        })
+        .await?;
+        // Most of the time the socket takes all of it at once, and no clock is asked.
+        if written == bytes.len() && !matches!(self, Transport::Boxed(_)) {
+            return Ok(());
+        }
+        Box::pin(self.send_slowly(&bytes[written..])).await
+    }
+
+    async fn send_slowly(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "nothing was read for too long");
+        while !bytes.is_empty() {
+            match timeout(STALLED, self.write(bytes)).await.map_err(stalled)?? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                written => bytes = &bytes[written..],
             }
         }
+        // A TLS layer keeps records back until it is told.
+        timeout(STALLED, self.flush()).await.map_err(stalled)?
     }
 }
 
@@ -119,5 +140,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Prefixed<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_never_reads_is_given_up() {
+        let (_far, near) = tokio::io::duplex(64);
+        let mut transport = Transport::Boxed(Box::new(near));
+        let error = transport.send(&[1; 1000]).await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

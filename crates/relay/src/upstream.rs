@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use socket2::SockRef;
 use tokio::net::{TcpSocket, UnixStream, lookup_host};
 use tokio::sync::{Mutex, Notify, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use wire::{Capabilities, ErrPacket, Greeting};
 
 use crate::counters::{Counter, Counters};
@@ -64,7 +64,7 @@ pub struct Upstream {
     /// Why the last dial failed; nothing when it did not.
     last_failure: ArcSwapOption<String>,
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
-    learning: Mutex<()>,
+    learning: Mutex<Option<(Instant, String)>>,
     /// Somebody should look whether it is there.
     doubts: Notify,
     counters: Arc<Counters>,
@@ -82,6 +82,9 @@ pub enum UpstreamError {
     Refused(Vec<u8>),
     #[error("no MySQL greeting: {0}")]
     Greeting(String),
+    /// Another client's dial, a moment ago.
+    #[error("{0}")]
+    Learning(String),
     #[error("TLS: {0}")]
     Tls(String),
     #[error("during login: {0}")]
@@ -100,9 +103,10 @@ impl UpstreamError {
     pub(crate) fn counter(&self) -> Counter {
         match self {
             UpstreamError::Login(_) => Counter::UpstreamLost,
-            UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } | UpstreamError::Tls(_) => {
-                Counter::UpstreamUnreachable
-            }
+            UpstreamError::Dial { .. }
+            | UpstreamError::Timeout { .. }
+            | UpstreamError::Learning(_)
+            | UpstreamError::Tls(_) => Counter::UpstreamUnreachable,
             UpstreamError::Refused(_) => Counter::UpstreamRefused,
             UpstreamError::Greeting(_) => Counter::UpstreamMalformed,
         }
@@ -118,7 +122,7 @@ impl Upstream {
             logins,
             last_seen: ArcSwapOption::empty(),
             last_failure: ArcSwapOption::empty(),
-            learning: Mutex::new(()),
+            learning: Mutex::new(None),
             doubts: Notify::new(),
             counters,
         }
@@ -129,11 +133,18 @@ impl Upstream {
         if let Some(greeting) = self.last_seen.load_full() {
             return Ok(greeting);
         }
-        let _learning = self.learning.lock().await;
+        let waiting_since = Instant::now();
+        let mut learned = self.learning.lock().await;
         if let Some(greeting) = self.last_seen.load_full() {
             return Ok(greeting);
         }
-        self.learn().await
+        // Those who waited for a dial that failed share its failure: one after the other they would wait for ever.
+        if let Some((_, failure)) = learned.as_ref().filter(|(ended, _)| *ended > waiting_since) {
+            return Err(UpstreamError::Learning(failure.clone()));
+        }
+        let greeting = self.learn().await;
+        *learned = greeting.as_ref().err().map(|error| (Instant::now(), error.to_string()));
+        greeting
     }
 
     /// Why the upstream could not be reached, if it could not the last time.

@@ -19,6 +19,8 @@ const TIME: Duration = Duration::from_secs(5);
 
 pub(crate) struct ProbeUser {
     opts: OptsBuilder,
+    /// `preferred`: plain where the server has no TLS.
+    tls_optional: bool,
     places: Semaphore,
 }
 
@@ -35,7 +37,11 @@ impl ProbeUser {
             config::UpstreamAddress::Tcp { host, port } => opts.ip_or_hostname(host).tcp_port(*port),
             config::UpstreamAddress::Socket(path) => opts.socket(Some(path.display().to_string())),
         };
-        ProbeUser { opts: opts.ssl_opts(tls(upstream)), places: Semaphore::new(AT_ONCE) }
+        ProbeUser {
+            opts: opts.ssl_opts(tls(upstream)),
+            tls_optional: upstream.tls == config::UpstreamTls::Preferred,
+            places: Semaphore::new(AT_ONCE),
+        }
     }
 
     async fn kill(&self, id: u32, address: Option<SocketAddr>) -> mysql_async::Result<()> {
@@ -43,7 +49,15 @@ impl ProbeUser {
             Some(address) => self.opts.clone().ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
             None => self.opts.clone(),
         };
-        let mut connection = Conn::new(opts).await?;
+        let mut connection = match Conn::new(opts.clone()).await {
+            // As for sessions, `preferred` means TLS where the server has it.
+            Err(mysql_async::Error::Driver(mysql_async::DriverError::NoClientSslFlagFromServer))
+                if self.tls_optional =>
+            {
+                Conn::new(opts.ssl_opts(None::<SslOpts>)).await?
+            }
+            connected => connected?,
+        };
         let killed = connection.query_drop(format!("KILL QUERY {id}")).await;
         let _ = connection.disconnect().await;
         killed
@@ -51,9 +65,12 @@ impl ProbeUser {
 }
 
 fn tls(upstream: &config::Upstream) -> Option<SslOpts> {
+    if matches!(upstream.address, config::UpstreamAddress::Socket(_)) {
+        return None;
+    }
     let verified = match upstream.tls {
-        config::UpstreamTls::Disabled | config::UpstreamTls::Preferred => return None,
-        config::UpstreamTls::Required => {
+        config::UpstreamTls::Disabled => return None,
+        config::UpstreamTls::Preferred | config::UpstreamTls::Required => {
             return Some(
                 SslOpts::default().with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
             );
@@ -80,10 +97,9 @@ impl KillQuery for ProbeUser {
         address: Option<SocketAddr>,
     ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
         Box::pin(async move {
-            let killed = timeout(TIME, async {
-                let _place = self.places.acquire().await;
-                self.kill(upstream_id, address).await
-            });
+            // The time counts from when it is this one's turn: in a crowd of leaving clients each gets one.
+            let _place = self.places.acquire().await;
+            let killed = timeout(TIME, self.kill(upstream_id, address));
             match killed.await {
                 Ok(Ok(())) => true,
                 // 1094: it has ended by itself.

@@ -53,6 +53,7 @@ pub enum Stop {
 pub struct ReplyTracker {
     deprecate_eof: bool,
     session_track: bool,
+    progress: bool,
     capabilities: Capabilities,
     /// The command asked for a cursor, so its columns may be all there is.
     cursor: bool,
@@ -66,6 +67,10 @@ pub struct ReplyTracker {
     continued: bool,
     /// What stands after the current packet.
     then: Option<Stop>,
+    /// The number that the first packet of the reply must have: the one behind the command's last.
+    first_sequence: Option<u8>,
+    /// The reply was an ERR with another number: a server that broke off. No other reply can follow it.
+    pub out_of_step: bool,
     /// The sequence number of the last packet that passed or is passing.
     pub sequence: u8,
     /// The flags of the last OK or EOF of the session: where transaction state comes from.
@@ -101,6 +106,7 @@ impl ReplyTracker {
         ReplyTracker {
             deprecate_eof: capabilities.contains(Capabilities::DEPRECATE_EOF),
             session_track: capabilities.contains(Capabilities::SESSION_TRACK),
+            progress: capabilities.contains(Capabilities::MARIADB_PROGRESS),
             capabilities,
             cursor: false,
             out_parameters: false,
@@ -108,6 +114,8 @@ impl ReplyTracker {
             left: 0,
             continued: false,
             then: None,
+            first_sequence: None,
+            out_of_step: false,
             sequence: 0,
             status,
             error: None,
@@ -121,6 +129,8 @@ impl ReplyTracker {
     pub fn begin(&mut self, shape: ReplyShape) {
         self.cursor = false;
         self.out_parameters = false;
+        self.first_sequence = None;
+        self.out_of_step = false;
         self.error = None;
         self.prepared = None;
         self.rows = 0;
@@ -130,6 +140,13 @@ impl ReplyTracker {
             ReplyShape::BinlogEvents => State::BinlogEvents,
             ReplyShape::Simple | ReplyShape::Text | ReplyShape::Results | ReplyShape::Prepare => State::First(shape),
         };
+    }
+
+    /// The last packet that the upstream was sent, of the command or of a file, had this number: the reply goes on with
+    /// the next. What has another number is no reply to this command.
+    #[inline]
+    pub fn expect_behind(&mut self, sequence: u8) {
+        self.first_sequence = Some(sequence.wrapping_add(1));
     }
 
     /// The command that `begin` was called for is an EXECUTE that asks for a cursor. Without this a CURSOR_EXISTS ends
@@ -182,6 +199,10 @@ impl ReplyTracker {
     /// Takes one whole packet as passed, after [`Stop::Redirect`].
     pub fn pass_packet(&mut self, packet: &[u8]) -> Result<Stop, OutOfSync> {
         let header = Header::read(packet).ok_or(OutOfSync("a packet without a header"))?;
+        if header.is_continued() {
+            return Err(OutOfSync("an OK of more than one packet"));
+        }
+        self.check_step(header.sequence, &packet[HEADER_LENGTH..])?;
         self.step(header.length, &packet[HEADER_LENGTH..])?;
         self.sequence = header.sequence;
         Ok(self.then.take().unwrap_or(Stop::NeedMore))
@@ -202,6 +223,7 @@ impl ReplyTracker {
             && let Some(&first) = payload.first()
             && first < EOF
             && header.length > 0
+            && self.first_sequence.is_none()
         {
             self.rows += 1;
             return Ok(Judgement::Pass);
@@ -217,8 +239,26 @@ impl ReplyTracker {
                 return Ok(Judgement::Stop(Stop::Redirect(HEADER_LENGTH + header.length)));
             }
         }
+        self.check_step(header.sequence, payload)?;
         self.step(header.length, &payload[..payload.len().min(header.length)])?;
         Ok(Judgement::Pass)
+    }
+
+    /// Whether the first packet stands where the reply must begin. A server that breaks off in the middle of a command
+    /// says so with the number it has come to.
+    fn check_step(&mut self, sequence: u8, payload: &[u8]) -> Result<(), OutOfSync> {
+        match self.first_sequence.take() {
+            Some(expected) if expected != sequence => {
+                self.out_of_step = true;
+                if payload.first() == Some(&ERR) { Ok(()) } else { Err(OutOfSync("not the reply to this command")) }
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether a binlog dump is under way, which does not end by itself.
+    pub fn follows_binlog(&self) -> bool {
+        self.state == State::BinlogEvents
     }
 
     /// Whether this packet is an OK that carries changes of the session's state.
@@ -373,7 +413,9 @@ impl ReplyTracker {
             Some(&[low, high]) => u16::from_le_bytes([low, high]),
             _ => return Err(OutOfSync("the ERR is cut")),
         };
-        if code != PROGRESS {
+        // Any client can have an error with that code, by SIGNAL; a progress report has no SQLSTATE.
+        let is_progress = code == PROGRESS && self.progress && head.get(3) != Some(&b'#');
+        if !is_progress {
             self.error = Some(code);
             self.end();
         }

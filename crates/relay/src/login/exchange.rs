@@ -127,7 +127,7 @@ impl Exchange {
             let packet = next(client, upstream, shared.settings.login_size, self.upstream_waits).await?;
             match packet {
                 From::Upstream(payload) => {
-                    if let Some(ok) = self.upstream_said(shared, client, upstream, payload).await? {
+                    if let Some(ok) = self.upstream_said(client, upstream, payload).await? {
                         return Ok(ok);
                     }
                 }
@@ -138,7 +138,6 @@ impl Exchange {
 
     async fn upstream_said(
         &mut self,
-        shared: &Shared,
         client: &mut Leg,
         upstream: &mut Leg,
         payload: Vec<u8>,
@@ -176,7 +175,6 @@ impl Exchange {
             }
             AuthPacket::Unknown => {}
         }
-        let _ = shared;
         client.write_packet(&payload).await.map_err(|_| ExchangeEnd::ClientLeft)?;
         Ok(None)
     }

@@ -41,7 +41,7 @@ pub(crate) fn negotiated(
     offered: Capabilities,
     upstream: &Greeting,
 ) -> Result<Capabilities, String> {
-    let wanted = login.capabilities
+    let wanted = (login.capabilities & Capabilities::all())
         - (SHAPING - offered)
         - Capabilities::COMPRESS
         - Capabilities::ZSTD_COMPRESSION

@@ -21,18 +21,21 @@ const KILL_AGAIN: Duration = Duration::from_secs(1);
 impl Session {
     pub(super) async fn abandon(mut self) {
         let Some(under_way) = self.under_way else { return };
-        if self.tracker.is_idle() {
+        // A dump's server ends it when it cannot write.
+        if self.tracker.is_idle() || self.tracker.follows_binlog() {
             return;
         }
         // With something to read it is writing, and may have ended.
         if under_way.turn == Turn::Client || self.in_flight.is_none() || !self.upstream.input.is_empty() {
             return;
         }
+        let mut pause = KILL_AGAIN;
         while self.kill_query().await {
-            // KILL QUERY ends one statement of a text that may have more.
-            if timeout(KILL_AGAIN, self.discard_reply()).await.is_ok() {
+            // KILL QUERY ends one statement of a text that may have more; one that rolls back takes its time.
+            if timeout(pause, self.discard_reply()).await.is_ok() {
                 return;
             }
+            pause *= 2;
         }
         self.discard_reply().await;
     }

@@ -17,10 +17,17 @@ const ACKNOWLEDGEMENT: u8 = 0xEF;
 
 impl Session {
     pub(super) async fn copy_binlog(&mut self) -> Result<(), SessionError> {
+        let mut acknowledged = false;
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
             self.pass_on(step.consumed).await?;
             match step.stop {
+                // A dump that was not semi-synchronous has not read them: the server takes them for commands now, and
+                // answers each. Nobody could tell these answers from the ones to come.
+                Stop::End if acknowledged => {
+                    self.under_way = None;
+                    return Err(SessionError::UpstreamGone);
+                }
                 Stop::End => return Ok(()),
                 Stop::NeedMore => {}
                 Stop::NeedWhole(_) | Stop::Redirect(_) | Stop::LocalInfile => {
@@ -29,7 +36,7 @@ impl Session {
             }
             // What is acknowledged is an event.
             if self.under_way.is_some_and(|under_way| under_way.answered) {
-                self.pass_acknowledgements().await?;
+                acknowledged |= self.pass_acknowledgements().await?;
             }
             self.wait_for_either().await?;
         }
@@ -37,20 +44,24 @@ impl Session {
 
     /// Passes on what the client may say now. A command waits, but one that only says goodbye ends the session: the
     /// upstream would notice it at the next event, which may be far.
-    async fn pass_acknowledgements(&mut self) -> Result<(), SessionError> {
+    ///
+    /// Whether any was passed on.
+    async fn pass_acknowledgements(&mut self) -> Result<bool, SessionError> {
+        let mut passed = false;
         loop {
             let unread = self.client.input.unread();
-            let Some(header) = Header::read(unread) else { return Ok(()) };
-            let Some(&first) = unread.get(HEADER_LENGTH) else { return Ok(()) };
+            let Some(header) = Header::read(unread) else { return Ok(passed) };
+            let Some(&first) = unread.get(HEADER_LENGTH) else { return Ok(passed) };
             if first == Command::Quit as u8 && header.length == 1 {
                 return Err(SessionError::ClientGone);
             }
             let whole = HEADER_LENGTH + header.length;
             if first != ACKNOWLEDGEMENT || unread.len() < whole {
-                return Ok(());
+                return Ok(passed);
             }
             self.upstream.transport.send(&unread[..whole]).await.map_err(SessionError::UpstreamIo)?;
             self.client.input.consume(whole);
+            passed = true;
         }
     }
 

@@ -4,6 +4,7 @@ use tokio::time::timeout;
 use wire::packet::{HEADER_LENGTH, put_packet};
 use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
 
+use super::forward::More;
 use super::read_command::Request;
 use super::{Flow, Session, Turn, UnderWay};
 use crate::counters::Counter;
@@ -23,7 +24,9 @@ impl Session {
         let whole = HEADER_LENGTH + request.header.length;
         self.client.input.reserve(whole);
         while self.client.input.len() < whole {
-            self.more_from_client().await?;
+            if self.more_from_client().await? == More::UpstreamClosed {
+                return Err(SessionError::UpstreamGone);
+            }
         }
         let payload = self.client.input.unread()[HEADER_LENGTH..whole].to_vec();
         let change = match ChangeUser::decode(&payload, self.capabilities()) {

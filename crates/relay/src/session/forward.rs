@@ -40,6 +40,7 @@ impl Session {
                 let bytes = &self.client.input.unread()[..length];
                 let sent = self.upstream.transport.send(bytes).await;
                 self.client.input.consume(length);
+                self.tracker.expect_behind(request.header.sequence);
                 self.after_send(sent)
             }
             (None, false) => self.stream_command().await,
@@ -47,6 +48,7 @@ impl Session {
                 let mut packets = Vec::with_capacity(HEADER_LENGTH + payload.len());
                 let next = put_packet(&mut packets, request.header.sequence, payload);
                 self.renumber = Renumber::between(next.wrapping_sub(1), request.header.sequence);
+                self.tracker.expect_behind(next.wrapping_sub(1));
                 let sent = self.upstream.transport.send(&packets).await;
                 self.client.input.consume(HEADER_LENGTH + request.header.length);
                 self.after_send(sent)
@@ -65,6 +67,7 @@ impl Session {
             if let Some(under_way) = &mut self.under_way {
                 under_way.sequence = passage.sequence;
             }
+            self.tracker.expect_behind(passage.sequence);
             if sent.is_err() || passage.is_done() {
                 return self.after_send(sent);
             }

@@ -19,8 +19,6 @@ pub(super) struct Reading {
     pub(super) statement_id: Option<u32>,
     /// An EXECUTE that opens a cursor: rows come when they are fetched.
     pub(super) asks_for_cursor: bool,
-    /// How its parameters are laid out.
-    pub(super) execute: Option<Execute>,
     /// The payload to send in place of the client's, or of its inspected part.
     pub(super) rewritten: Option<Vec<u8>>,
     /// A PREPARE of `KILL ?`.
@@ -117,13 +115,13 @@ impl Session {
         reading.asks_for_cursor = Execute::asks_for_cursor(payload);
         let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
         reading.locks = prepared.locks;
+        reading.killed.clone_from(&prepared.killed);
         let Some(types) = &prepared.kept_types else { return };
         // The client believes that the upstream has the types of an EXECUTE that was refused.
         if let Ok(execute) = Execute::decode(payload, prepared.params, self.capabilities()) {
             if execute.types.is_none() && execute.bind_flag_offset.is_some() {
                 reading.rewritten = Some(wire::types_inserted(payload, &execute, types));
             }
-            reading.execute = Some(execute);
         }
     }
 

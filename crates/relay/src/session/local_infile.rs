@@ -25,6 +25,7 @@ impl Session {
             if passage.is_done() {
                 if passage.passed == 0 {
                     // The reply goes on behind the client's last packet.
+                    self.tracker.expect_behind(passage.sequence);
                     if let Some(under_way) = &mut self.under_way {
                         *under_way = UnderWay { sequence: passage.sequence, answered: false, turn: Turn::Upstream };
                     }

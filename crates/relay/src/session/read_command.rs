@@ -110,17 +110,21 @@ impl Session {
         }
         self.client.transport.send(&unread[..length]).await.map_err(SessionError::ClientIo)?;
         self.upstream.input.consume(length);
-        Ok(())
+        // Only a server that ends the session speaks unasked; if it went on, this ERR might as well have been the reply
+        // to something that we did not see.
+        self.under_way = None;
+        Err(SessionError::UpstreamGone)
     }
 
-    /// What has come from the upstream since the last reply. An ERR may stay: it says why the session ends, and is as
-    /// good as a reply to the command that crossed it.
-    pub(super) fn expect_nothing_unasked(&self) -> Result<(), SessionError> {
-        match self.upstream.input.unread() {
-            [] | [_, _, _, _, ERR, ..] => Ok(()),
-            unread if unread.len() <= HEADER_LENGTH => Ok(()),
-            _ => Err(OutOfSync("a packet that nobody asked for").into()),
+    /// Before a command goes upstream: nothing may have come from there since the last reply but a farewell, which is as
+    /// good as a reply to the command that crossed it, and the last one.
+    #[inline]
+    pub(super) async fn heed_farewell(&mut self) -> Result<(), SessionError> {
+        while !self.upstream.input.is_empty() {
+            self.pass_on_unasked().await?;
+            self.more_from_upstream().await?;
         }
+        Ok(())
     }
 }
 

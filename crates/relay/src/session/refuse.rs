@@ -45,7 +45,7 @@ impl Session {
     fn keep_types(&mut self, id: u32, command: Command, request: &Request) {
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
         let capabilities = self.facts.capabilities;
-        let Some(prepared) = self.statements.prepared_mut(id) else { return };
+        let Some(prepared) = self.statements.prepared(id) else { return };
         let types = if command == Command::StmtBulkExecute {
             BulkExecute::decode(payload, prepared.params).ok().and_then(|bulk| bulk.types)
         } else {
@@ -53,7 +53,7 @@ impl Session {
             execute.and_then(|execute| execute.types).and_then(|range| payload.get(range))
         };
         if let Some(types) = types {
-            prepared.kept_types = Some(types.into());
+            self.statements.keep_types(id, types);
         }
     }
 
@@ -68,6 +68,7 @@ impl Session {
         put_packet(&mut packet, 0, &[Command::StmtReset as u8, id[0], id[1], id[2], id[3]]);
         self.upstream.transport.send(&packet).await.map_err(SessionError::UpstreamIo)?;
         self.tracker.begin(ReplyShape::Simple);
+        self.tracker.expect_behind(0);
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
             self.upstream.input.consume(step.consumed);

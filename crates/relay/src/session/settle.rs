@@ -16,7 +16,7 @@ impl Session {
         let succeeded = self.tracker.error.is_none();
         match command {
             Command::StmtPrepare => match self.tracker.prepared.filter(|_| succeeded) {
-                Some(prepared) => self.statements.insert(prepared, reading.locks, reading.kills_parameter),
+                Some(prepared) => self.statements.insert(prepared, &reading),
                 None => self.statements.prepare_failed(),
             },
             Command::StmtClose => {
@@ -40,7 +40,8 @@ impl Session {
         if self.tracker.error == Some(DEADLOCK) {
             self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
         }
-        if succeeded && !reading.killed.is_empty() {
+        // A PREPARE kills nobody, and asks for no privilege.
+        if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
             self.settle_kills(&reading);
         }
     }
@@ -65,7 +66,7 @@ impl Session {
     /// The upstream has agreed to a KILL: a command of that session that is held here ends too.
     fn settle_kills(&self, reading: &Reading) {
         for &id in &reading.killed {
-            self.shared.registry.interrupt(id);
+            self.shared.registry.interrupt(id, self.handle());
         }
         if reading.rewritten.is_some() {
             self.shared.counters.add(crate::counters::Counter::KillsTranslated);

@@ -5,8 +5,13 @@ use std::collections::HashMap;
 use statement::locks::LockEffect;
 use wire::PrepareOk;
 
+use super::inspect::Reading;
+
 /// MariaDB's clients may execute the statement prepared last by this id, before they know its own.
 const LAST_PREPARED: u32 = u32::MAX;
+
+/// Bytes of parameter types that one session may have kept.
+const KEPT_TYPES: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Statements {
@@ -20,6 +25,8 @@ pub(super) struct Prepared {
     pub(super) locks: LockEffect,
     /// `KILL ?`, whose parameter may be an id of ours.
     pub(super) kills: bool,
+    /// The ids that a KILL in its text names.
+    pub(super) killed: Vec<u32>,
     /// The parameter types of a refused EXECUTE, which the client will not send again.
     pub(super) kept_types: Option<Box<[u8]>>,
     /// Long data has gone upstream since the last EXECUTE or reset.
@@ -27,10 +34,29 @@ pub(super) struct Prepared {
 }
 
 impl Statements {
-    pub(super) fn insert(&mut self, prepare: PrepareOk, locks: LockEffect, kills: bool) {
-        let prepared = Prepared { params: prepare.params, locks, kills, kept_types: None, has_long_data: false };
+    pub(super) fn insert(&mut self, prepare: PrepareOk, reading: &Reading) {
+        let prepared = Prepared {
+            params: prepare.params,
+            locks: reading.locks,
+            kills: reading.kills_parameter,
+            killed: reading.killed.clone(),
+            kept_types: None,
+            has_long_data: false,
+        };
         self.by_id.insert(prepare.statement_id, prepared);
         self.last = Some(prepare.statement_id);
+    }
+
+    /// Keeps the types of a refused EXECUTE. All together they are bounded, as everything that a client can have kept is;
+    /// beyond that a retried EXECUTE gets the server's own error.
+    pub(super) fn keep_types(&mut self, id: u32, types: &[u8]) {
+        let kept: usize =
+            self.by_id.values().filter_map(|prepared| prepared.kept_types.as_ref()).map(|kept| kept.len()).sum();
+        if let Some(prepared) = self.by_id.get_mut(&id)
+            && kept + types.len() <= KEPT_TYPES
+        {
+            prepared.kept_types = Some(types.into());
+        }
     }
 
     /// A PREPARE failed: -1 names nothing now.

@@ -3,6 +3,7 @@
 
 mod binlog;
 mod execute_refused;
+mod farewell;
 mod files;
 mod held;
 mod pair;

@@ -201,6 +201,17 @@ impl Pair {
         }
     }
 
+    /// The session ends by itself: nothing more goes to the upstream, and the client's stream is closed.
+    pub(super) async fn ends(mut self) {
+        let mut rest = Vec::new();
+        self.upstream.read_to_end(&mut rest).await.unwrap();
+        assert!(rest.is_empty(), "{}: the upstream got {rest:02x?}", self.name);
+        self.client.read_to_end(&mut rest).await.unwrap();
+        assert!(rest.is_empty(), "{}: the client got {rest:02x?}", self.name);
+        drop(self.client);
+        self.session.await.unwrap();
+    }
+
     /// Prepares a statement with so many parameters and no columns; its id is 1.
     pub(super) async fn prepare(&mut self, params: u16) {
         let ok = [&[0, 1, 0, 0, 0, 0, 0][..], &params.to_le_bytes(), &[0, 0, 0]].concat();
