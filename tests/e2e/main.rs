@@ -16,6 +16,7 @@ mod logins;
 mod our_uid;
 mod proxy_protocol;
 mod sessions;
+mod too_many_columns;
 
 mod drain;
 mod failover;

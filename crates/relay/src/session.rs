@@ -176,6 +176,7 @@ impl Session {
             | ReplyShape::Text
             | ReplyShape::Results
             | ReplyShape::Prepare
+            | ReplyShape::Fields
             | ReplyShape::Rows
             | ReplyShape::Login => self.copy_reply().await?,
         }

@@ -50,7 +50,9 @@ pub enum ReplyShape {
     Results,
     /// A prepared statement's id with the definitions of its parameters and columns.
     Prepare,
-    /// Rows, or column definitions, up to an EOF.
+    /// Column definitions, up to an EOF.
+    Fields,
+    /// Binary rows, up to an EOF.
     Rows,
     /// Binlog events until the connection ends, or EOF or ERR.
     BinlogEvents,
@@ -115,7 +117,8 @@ impl Command {
                 ReplyShape::Results
             }
             Command::StmtPrepare => ReplyShape::Prepare,
-            Command::FieldList | Command::StmtFetch => ReplyShape::Rows,
+            Command::FieldList => ReplyShape::Fields,
+            Command::StmtFetch => ReplyShape::Rows,
             Command::BinlogDump | Command::BinlogDumpGtid => ReplyShape::BinlogEvents,
             Command::ChangeUser => ReplyShape::Login,
         }

@@ -18,6 +18,10 @@ const LOCAL_INFILE: u8 = 0xFB;
 const EOF: u8 = 0xFE;
 const ERR: u8 = 0xFF;
 
+/// Where a number of columns is followed by whether their definitions are.
+const METADATA_IS_OPTIONAL: Capabilities =
+    Capabilities::OPTIONAL_RESULTSET_METADATA.union(Capabilities::MARIADB_CACHE_METADATA);
+
 /// An ERR with this code is a progress report of MariaDB's, after which the reply goes on.
 const PROGRESS: u16 = 0xFFFF;
 
@@ -67,6 +71,8 @@ pub struct ReplyTracker {
     continued: bool,
     /// What stands after the current packet.
     then: Option<Stop>,
+    /// The rows are fetched ones, which are binary and begin with 0.
+    fetched: bool,
     /// The number that the first packet of the reply must have: the one behind the command's last.
     first_sequence: Option<u8>,
     /// The reply was an ERR with another number: a server that broke off. No other reply can follow it.
@@ -114,6 +120,7 @@ impl ReplyTracker {
             left: 0,
             continued: false,
             then: None,
+            fetched: false,
             first_sequence: None,
             out_of_step: false,
             sequence: 0,
@@ -131,12 +138,13 @@ impl ReplyTracker {
         self.out_parameters = false;
         self.first_sequence = None;
         self.out_of_step = false;
+        self.fetched = shape == ReplyShape::Rows;
         self.error = None;
         self.prepared = None;
         self.rows = 0;
         self.state = match shape {
             ReplyShape::None | ReplyShape::Login => State::Idle,
-            ReplyShape::Rows => State::Rows,
+            ReplyShape::Fields | ReplyShape::Rows => State::Rows,
             ReplyShape::BinlogEvents => State::BinlogEvents,
             ReplyShape::Simple | ReplyShape::Text | ReplyShape::Results | ReplyShape::Prepare => State::First(shape),
         };
@@ -224,6 +232,7 @@ impl ReplyTracker {
             && first < EOF
             && header.length > 0
             && self.first_sequence.is_none()
+            && !self.fetched
         {
             self.rows += 1;
             return Ok(Judgement::Pass);
@@ -267,7 +276,7 @@ impl ReplyTracker {
             State::First(ReplyShape::Simple | ReplyShape::Results) => matches!(payload.first(), Some(&OK | &EOF)),
             State::Rows => self.ends_rows(length, payload),
             State::First(ReplyShape::Prepare | ReplyShape::Text | ReplyShape::None)
-            | State::First(ReplyShape::Rows | ReplyShape::BinlogEvents | ReplyShape::Login)
+            | State::First(ReplyShape::Fields | ReplyShape::Rows | ReplyShape::BinlogEvents | ReplyShape::Login)
             | State::Idle
             | State::Columns { .. }
             | State::ColumnsEnd
@@ -319,11 +328,16 @@ impl ReplyTracker {
                 self.end_or_more();
                 Ok(())
             }
+            State::Rows if self.fetched && first != 0 => Err(OutOfSync("not a binary row")),
             State::Rows => {
                 self.rows += 1;
                 Ok(())
             }
             State::Definitions { left } => {
+                let is_eof = first == EOF && length < 9;
+                if is_eof != self.eof_due(left) {
+                    return Err(OutOfSync("not as many definitions as were announced"));
+                }
                 if left <= 1 {
                     self.end();
                 } else {
@@ -354,6 +368,8 @@ impl ReplyTracker {
                 self.end();
                 Ok(())
             }
+            // A definition, which is what a server sends too many of (see `definitions`), begins with 3.
+            ReplyShape::Text if first < b' ' => Err(OutOfSync("not a text")),
             ReplyShape::Text => {
                 self.end();
                 Ok(())
@@ -380,7 +396,7 @@ impl ReplyTracker {
                 }
                 Ok(())
             }
-            ReplyShape::None | ReplyShape::Rows | ReplyShape::BinlogEvents | ReplyShape::Login => {
+            ReplyShape::None | ReplyShape::Fields | ReplyShape::Rows | ReplyShape::BinlogEvents | ReplyShape::Login => {
                 Err(OutOfSync("a reply that has no first packet"))
             }
         }
@@ -389,6 +405,10 @@ impl ReplyTracker {
     /// A result set begins with the number of its columns and, where metadata is optional, with whether they follow.
     fn column_count(&mut self, length: usize, head: &[u8]) -> Result<(), OutOfSync> {
         let (count, size) = lenenc(head).ok_or(OutOfSync("no number of columns"))?;
+        let may_say = self.capabilities.intersects(METADATA_IS_OPTIONAL);
+        if length != size && !(may_say && length == size + 1) {
+            return Err(OutOfSync("more than a number of columns"));
+        }
         let metadata_follows = if length > size { head.get(size) != Some(&0) } else { true };
         self.state = match (metadata_follows && count > 0, self.deprecate_eof) {
             (true, _) => State::Columns { left: count },
@@ -400,12 +420,24 @@ impl ReplyTracker {
     }
 
     /// How many packets follow a PREPARE's first: the EOFs come even without metadata (checked on MySQL 9.7).
+    ///
+    /// A server counts columns in 16 bits, and sends all definitions of a statement that has more (checked on MySQL 9.7:
+    /// 65,791 columns are announced as 255). What is too many fits nowhere: a definition begins with 3, and is longer than
+    /// a number of columns, so that no other reply begins with one, and the next command finds the stream out of sync.
     fn definitions(&self, prepared: PrepareOk) -> u32 {
-        let list = |count: u16| {
-            let definitions = if prepared.metadata_follows { u32::from(count) } else { 0 };
-            definitions + u32::from(count > 0 && !self.deprecate_eof)
-        };
-        list(prepared.params) + list(prepared.columns)
+        self.list(prepared, prepared.params) + self.list(prepared, prepared.columns)
+    }
+
+    /// The packets of one of a PREPARE's two lists.
+    fn list(&self, prepared: PrepareOk, count: u16) -> u32 {
+        let definitions = if prepared.metadata_follows { u32::from(count) } else { 0 };
+        definitions + u32::from(count > 0 && !self.deprecate_eof)
+    }
+
+    /// Whether the packet with so many left, itself among them, is the EOF of one of the two lists.
+    fn eof_due(&self, left: u32) -> bool {
+        let columns = self.prepared.map_or(0, |prepared| self.list(prepared, prepared.columns));
+        !self.deprecate_eof && (left == 1 || left == columns + 1)
     }
 
     fn error_packet(&mut self, head: &[u8]) -> Result<(), OutOfSync> {

@@ -4,12 +4,13 @@ use super::fixtures::fixtures;
 use super::*;
 use crate::recorded::hex;
 
-const SHAPES: [ReplyShape; 8] = [
+const SHAPES: [ReplyShape; 9] = [
     ReplyShape::None,
     ReplyShape::Simple,
     ReplyShape::Text,
     ReplyShape::Results,
     ReplyShape::Prepare,
+    ReplyShape::Fields,
     ReplyShape::Rows,
     ReplyShape::BinlogEvents,
     ReplyShape::Login,
@@ -32,6 +33,15 @@ fn a_packet_that_does_not_fit_is_out_of_sync() {
         ("no EOF behind the columns", ReplyShape::Results, "01000001 01 03000002 646566 02000003 0131"),
         ("a PREPARE's reply that is cut", ReplyShape::Prepare, "05000001 0001000000"),
         ("no PREPARE's reply", ReplyShape::Prepare, "01000001 05"),
+        ("a definition where a result begins", ReplyShape::Results, "05000001 0364656600"),
+        ("a definition among fetched rows", ReplyShape::Rows, "05000001 0364656600"),
+        ("a definition where a text is due", ReplyShape::Text, "05000001 0364656600"),
+        (
+            "more definitions than a PREPARE announced",
+            ReplyShape::Prepare,
+            "0c000001 000100000001000000000000 05000002 0364656600 05000003 0364656600",
+        ),
+        ("fewer of them", ReplyShape::Prepare, "0c000001 000100000001000000000000 05000002 fe00000200"),
         ("an ERR that is cut", ReplyShape::Results, "02000001 ff28"),
         ("an ERR that is cut, among events", ReplyShape::BinlogEvents, "01000001 ff"),
     ] {
