@@ -118,10 +118,11 @@ impl Session {
         reading.killed.clone_from(&prepared.killed);
         let Some(types) = &prepared.kept_types else { return };
         // The client believes that the upstream has the types of an EXECUTE that was refused.
-        if let Ok(execute) = Execute::decode(payload, prepared.params, self.capabilities()) {
-            if execute.types.is_none() && execute.bind_flag_offset.is_some() {
-                reading.rewritten = Some(wire::types_inserted(payload, &execute, types));
-            }
+        if let Ok(execute) = Execute::decode(payload, prepared.params, self.capabilities())
+            && execute.types.is_none()
+            && execute.bind_flag_offset.is_some()
+        {
+            reading.rewritten = Some(wire::types_inserted(payload, &execute, types));
         }
     }
 
