@@ -6,10 +6,16 @@
 //! a backslash may be half a character, the caller should not ask. Start with [`Lexer`].
 #![forbid(unsafe_code)]
 
+mod class;
+mod fingerprint;
 mod lexer;
+mod shape;
 mod starts;
 
 pub mod kill;
 pub mod locks;
 
+pub use class::{Class, UnknownClass};
+pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};
+pub use shape::Shapes;
