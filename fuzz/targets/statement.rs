@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use statement::locks::LockState;
-use statement::{Extent, Lexer, Mode, Server, kill, locks};
+use statement::{Charset, Extent, Lexer, Mode, Server, kill, locks};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&flags, sql)) = input.split_first() else { return };
@@ -11,6 +11,7 @@ fuzz_target!(|input: &[u8]| {
         no_backslash_escapes: flags & 1 != 0,
         ansi_quotes: flags & 2 != 0,
         extent: if flags & 4 != 0 { Extent::Cut } else { Extent::Whole },
+        charset: if flags & 32 != 0 { Charset::Ambiguous } else { Charset::Plain },
         server: match flags >> 3 & 3 {
             0 => Server::Unknown,
             1 => Server::MySql(90_704),

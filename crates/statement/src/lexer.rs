@@ -3,6 +3,7 @@
 //!
 //! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS, and 0xA0 as a space in latin1.
 
+use crate::Charset;
 use memchr::{memchr, memchr2, memmem};
 
 /// What decides how the same bytes are split.
@@ -14,6 +15,8 @@ pub struct Mode {
     pub ansi_quotes: bool,
     pub server: Server,
     pub extent: Extent,
+    /// What the client's character set allows.
+    pub charset: Charset,
 }
 
 /// Which versioned comments are code. Give it where it is known: with `Unknown` all of them are, so that nothing can

@@ -6,16 +6,22 @@
 //! a backslash may be half a character, the caller should not ask. Start with [`Lexer`].
 #![forbid(unsafe_code)]
 
+mod charset;
 mod class;
 mod fingerprint;
 mod lexer;
+mod parse;
+mod scan;
 mod shape;
 mod starts;
 
 pub mod kill;
 pub mod locks;
 
+pub use charset::{Charset, CharsetChange};
 pub use class::{Class, UnknownClass};
-pub use fingerprint::{Fingerprint, NotAFingerprint};
+pub use fingerprint::{Fingerprint, NotAFingerprint, fingerprint, normalize};
 pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};
+pub use parse::{Outcome, ParseCache, Parsed, Table, parse};
+pub use scan::{Doubt, NamedStatement, Scan, Source, TransactionEffect, scan};
 pub use shape::Shapes;

@@ -1,6 +1,6 @@
 //! Whatever the bytes: no panic, tokens in order and inside the text, and the cheap looks never disagree with the lexer.
 
-use statement::{Extent, Kind, Lexer, Mode, Server, kill, locks};
+use statement::{Charset, Extent, Kind, Lexer, Mode, Server, kill, locks};
 
 /// xorshift: seeded, so that a failure can be repeated.
 struct Random(u64);
@@ -80,7 +80,13 @@ fn modes() -> Vec<Mode> {
     for server in [Server::Unknown, Server::MySql(90_704), Server::MariaDb(101_106)] {
         for extent in [Extent::Whole, Extent::Cut] {
             for bits in 0..4 {
-                modes.push(Mode { no_backslash_escapes: bits & 1 == 1, ansi_quotes: bits & 2 == 2, server, extent });
+                modes.push(Mode {
+                    no_backslash_escapes: bits & 1 == 1,
+                    ansi_quotes: bits & 2 == 2,
+                    server,
+                    extent,
+                    charset: Charset::Plain,
+                });
             }
         }
     }

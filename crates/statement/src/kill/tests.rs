@@ -1,8 +1,13 @@
 use super::*;
-use crate::Server;
+use crate::{Charset, Server};
 
-const MODE: Mode =
-    Mode { no_backslash_escapes: false, ansi_quotes: false, server: Server::MySql(90_704), extent: Extent::Whole };
+const MODE: Mode = Mode {
+    no_backslash_escapes: false,
+    ansi_quotes: false,
+    server: Server::MySql(90_704),
+    extent: Extent::Whole,
+    charset: Charset::Plain,
+};
 
 /// Each target as `bytes=id`, with `q` before it for KILL QUERY.
 #[track_caller]

@@ -1,7 +1,12 @@
 use super::*;
 
-const MYSQL: Mode =
-    Mode { no_backslash_escapes: false, ansi_quotes: false, server: Server::MySql(90_704), extent: Extent::Whole };
+const MYSQL: Mode = Mode {
+    no_backslash_escapes: false,
+    ansi_quotes: false,
+    server: Server::MySql(90_704),
+    extent: Extent::Whole,
+    charset: Charset::Plain,
+};
 const MARIADB: Mode = Mode { server: Server::MariaDb(101_106), ..MYSQL };
 const UNKNOWN: Mode = Mode { server: Server::Unknown, ..MYSQL };
 const CUT: Mode = Mode { extent: Extent::Cut, ..MYSQL };

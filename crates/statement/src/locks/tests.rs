@@ -1,8 +1,13 @@
 use super::*;
-use crate::{Extent, Server};
+use crate::{Charset, Extent, Server};
 
-const MODE: Mode =
-    Mode { no_backslash_escapes: false, ansi_quotes: false, server: Server::MySql(90_704), extent: Extent::Whole };
+const MODE: Mode = Mode {
+    no_backslash_escapes: false,
+    ansi_quotes: false,
+    server: Server::MySql(90_704),
+    extent: Extent::Whole,
+    charset: Charset::Plain,
+};
 
 /// The state after these texts, each answered with OK: letters for what is held, then the number of user locks.
 fn after(texts: &[&str]) -> String {
