@@ -5,9 +5,19 @@
 
 mod identity;
 
+mod identities;
+mod settings;
+
 mod name;
 mod pairs;
+mod said;
 
+mod clients;
+
+pub use clients::{Client, Clients, Counts};
+pub use identities::{Connection, Identities, of_connection, of_query};
 pub use identity::Identity;
 pub use name::Name;
 pub use pairs::Pairs;
+pub use said::{Kept, Said, read_comments};
+pub use settings::{NamePart, Settings, Trust};
