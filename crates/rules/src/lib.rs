@@ -1,7 +1,7 @@
 //! Which rule owns a query: rules are compiled into an index, and the facts of a query find the few that match.
 //!
 //! It never rolls dice, never waits, never looks at a clock (`now` is an argument) and never reads a file. Read [`Rule`]
-//! first: it is what an operator writes, with nothing left to parse.
+//! first: it is what an operator writes, with nothing left to parse. Then [`RuleSet`]: all of them, and their judgement.
 #![forbid(unsafe_code)]
 
 mod rule;
@@ -10,6 +10,30 @@ mod matching;
 
 mod timestamp;
 
+mod ruleset;
+
+mod query;
+
+mod judgement;
+
+mod compiled;
+
+mod index;
+
+mod scope;
+
+mod specificity;
+
+mod standing;
+
+mod activity;
+
+mod tables;
+
+pub use compiled::{CompiledRule, Hits};
+pub use judgement::{Fields, Judgement, LoginJudgement, Owners};
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
+pub use query::{Query, Tables};
 pub use rule::{Action, Active, Days, Do, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
+pub use ruleset::{Candidates, RuleSet};
 pub use timestamp::Timestamp;

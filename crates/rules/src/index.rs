@@ -1,0 +1,150 @@
+//! From facts to the few rules that they can match: one look-up a fact, however many rules there are.
+//!
+//! A rule stands under each value of one of its conditions, the one whose values it shares with the fewest other rules.
+//! What no condition narrows down (`scope: "*"` alone, or only `not`) concerns everybody, so everybody's candidates hold it:
+//! these are the only rules whose number costs.
+
+mod anchor;
+mod build;
+mod networks;
+
+use std::collections::HashMap;
+
+use identity::{Identity, Pairs};
+use statement::{Class, Fingerprint, Shapes};
+
+use crate::compiled::{Classes, CompiledRule};
+use crate::query::Query;
+use networks::Networks;
+
+/// Seeded anew in every process: nobody outside can choose values that collide.
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+type Bytes = Box<[u8]>;
+type PairMap = Map<Bytes, Map<Bytes, Vec<u32>>>;
+
+/// Every set of shapes that a statement can have.
+const SHAPE_SETS: usize = Shapes::all().bits() as usize + 1;
+
+/// Rules are told by their place in the set.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// A part of a name or, if it has several parts, a whole one.
+    names: Map<Box<str>, Vec<u32>>,
+    /// The beginnings of parts, by their length.
+    prefixes: Vec<(usize, Map<Box<str>, Vec<u32>>)>,
+    users: Map<Bytes, Vec<u32>>,
+    listeners: Map<Bytes, Vec<u32>>,
+    tools: Map<Bytes, Vec<u32>>,
+    networks: Networks,
+    attrs: PairMap,
+    tags: PairMap,
+    query_attrs: PairMap,
+    always: Vec<u32>,
+    classes: [List; Class::ALL.len()],
+    /// For each set of shapes all rules that it fits.
+    shapes: [List; SHAPE_SETS],
+    schemas: Map<Bytes, List>,
+    fingerprints: Map<Fingerprint, List>,
+    /// The classes that a rule under a fingerprint can have: for others no fingerprint is made.
+    fingerprint_classes: Classes,
+    pub(crate) tables: ByTable,
+}
+
+/// Rules that one value finds, those that must also know the tables apart.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct List {
+    pub(crate) plain: Vec<u32>,
+    pub(crate) with_tables: Vec<u32>,
+}
+
+/// Rules that only their tables narrow down.
+#[derive(Debug, Default)]
+pub(crate) struct ByTable {
+    names: Map<Box<str>, Vec<u32>>,
+    /// All of them.
+    pub(crate) rules: Vec<u32>,
+    /// The classes for which the tables are worth looking at: to restrict, and to favour.
+    restricting: Classes,
+    favouring: Classes,
+}
+
+impl Index {
+    pub(crate) fn new<'a>(rules: impl Iterator<Item = &'a CompiledRule> + Clone) -> Index {
+        build::build(rules)
+    }
+
+    /// Calls back with the rules that who asks can match. A rule may come more than once.
+    pub(crate) fn by_identity(&self, identity: &Identity, mut found: impl FnMut(&[u32])) {
+        found(&self.always);
+        self.by_name(identity, &mut found);
+        let mut one = |map: &Map<Bytes, Vec<u32>>, value: &[u8]| {
+            map.get(value).into_iter().for_each(|rules| found(rules));
+        };
+        one(&self.users, &identity.user);
+        one(&self.listeners, identity.listener.as_bytes());
+        if let Some(tool) = &identity.tool {
+            one(&self.tools, tool);
+        }
+        if let Some(address) = identity.address {
+            self.networks.find(address, &mut found);
+        }
+        by_pairs(&self.attrs, &identity.attrs, &mut found);
+        by_pairs(&self.tags, &identity.tags, &mut found);
+        by_pairs(&self.query_attrs, &identity.query_attrs, &mut found);
+    }
+
+    fn by_name(&self, identity: &Identity, found: &mut impl FnMut(&[u32])) {
+        if !self.names.is_empty() {
+            let whole = identity.name.as_str();
+            for name in identity.name.parts().chain(Some(whole).filter(|whole| whole.contains(':'))) {
+                self.names.get(name).into_iter().for_each(|rules| found(rules));
+            }
+        }
+        for (length, prefixes) in &self.prefixes {
+            for prefix in identity.name.parts().filter_map(|part| part.get(..*length)) {
+                prefixes.get(prefix).into_iter().for_each(|rules| found(rules));
+            }
+        }
+    }
+
+    /// The rules that what is asked can match, tables aside. No rule comes twice.
+    pub(crate) fn by_query(&self, query: &impl Query) -> impl Iterator<Item = &List> + Clone {
+        let class = query.class();
+        let by_class = self.classes.get(class as usize);
+        let by_shape = self.shapes.get(usize::from(query.shapes().bits()));
+        let by_fingerprint = || self.fingerprints.get(&query.fingerprint());
+        let by_fingerprint = self.fingerprint_classes.contains(class).then(by_fingerprint).flatten();
+        [by_class, by_shape, self.by_schema(query.schema()), by_fingerprint].into_iter().flatten()
+    }
+
+    pub(crate) fn by_schema(&self, schema: Option<&[u8]>) -> Option<&List> {
+        if self.schemas.is_empty() {
+            return None;
+        }
+        self.schemas.get(schema?)
+    }
+}
+
+impl ByTable {
+    pub(crate) fn find(&self, name: &str) -> &[u32] {
+        self.names.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether some rule could make it stricter for a statement of this class.
+    pub(crate) fn can_restrict(&self, class: Class) -> bool {
+        self.restricting.contains(class)
+    }
+
+    pub(crate) fn can_favour(&self, class: Class) -> bool {
+        self.favouring.contains(class)
+    }
+}
+
+fn by_pairs(map: &PairMap, pairs: &Pairs, found: &mut impl FnMut(&[u32])) {
+    if map.is_empty() {
+        return;
+    }
+    for (key, value) in pairs.iter() {
+        map.get(key).and_then(|values| values.get(value)).into_iter().for_each(|rules| found(rules));
+    }
+}

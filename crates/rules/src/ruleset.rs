@@ -1,0 +1,201 @@
+//! All rules, and what they say together.
+
+mod by_table;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use identity::Identity;
+use statement::Fingerprint;
+
+use crate::compiled::{CompiledRule, Hits};
+use crate::index::Index;
+use crate::judgement::{Judgement, LoginJudgement};
+use crate::query::Query;
+use crate::rule::{Mode, Rule};
+use crate::specificity::{Claim, Exactness};
+use crate::standing::{LoginStanding, Standing};
+use crate::timestamp::Timestamp;
+
+/// Rules compiled: immutable but for their counts, and shared by all sessions.
+#[derive(Debug, Default)]
+pub struct RuleSet {
+    rules: Box<[Arc<CompiledRule>]>,
+    index: Index,
+}
+
+/// The rules that an identity fits, whatever it asks. It holds for one identity and one [`RuleSet`] only.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    plain: Vec<Candidate>,
+    /// Those on tables.
+    with_tables: Vec<Candidate>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    rule: u32,
+    exactness: Exactness,
+}
+
+impl Candidates {
+    pub fn len(&self) -> usize {
+        self.plain.len() + self.with_tables.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.with_tables.is_empty()
+    }
+}
+
+/// What is judged, and when.
+#[derive(Clone, Copy)]
+struct Case<'q, Q> {
+    candidates: &'q Candidates,
+    identity: &'q Identity,
+    query: &'q Q,
+    now: Timestamp,
+    default_mode: Mode,
+}
+
+impl RuleSet {
+    /// `digests` gives the fingerprint that was learnt for a digest as MySQL prints it.
+    pub fn new(rules: Vec<Rule>, digests: &dyn Fn(&str) -> Option<Fingerprint>) -> RuleSet {
+        RuleSet::compile(rules, digests, |_| Arc::default())
+    }
+
+    /// The rules that were there before, told by their ids, go on counting.
+    pub fn after(previous: &RuleSet, rules: Vec<Rule>, digests: &dyn Fn(&str) -> Option<Fingerprint>) -> RuleSet {
+        let known: HashMap<&str, &Arc<Hits>> = previous.rules.iter().map(|rule| (&*rule.id, rule.hits())).collect();
+        RuleSet::compile(rules, digests, |rule| known.get(&*rule.id).map(|hits| Arc::clone(hits)).unwrap_or_default())
+    }
+
+    fn compile(
+        rules: Vec<Rule>,
+        digests: &dyn Fn(&str) -> Option<Fingerprint>,
+        hits: impl Fn(&Rule) -> Arc<Hits>,
+    ) -> RuleSet {
+        let compile = |(index, rule): (u32, Rule)| {
+            let hits = hits(&rule);
+            Arc::new(CompiledRule::new(rule, index, hits, digests))
+        };
+        let rules: Box<[Arc<CompiledRule>]> = (0..).zip(rules).map(compile).collect();
+        let index = Index::new(rules.iter().map(Arc::as_ref));
+        RuleSet { rules, index }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// In the order in which they were given.
+    pub fn rules(&self) -> &[Arc<CompiledRule>] {
+        &self.rules
+    }
+
+    pub fn candidates(&self, identity: &Identity) -> Candidates {
+        let mut candidates = Candidates::default();
+        self.candidates_into(identity, &mut candidates);
+        candidates
+    }
+
+    /// The same without a new allocation, where there is room.
+    pub fn candidates_into(&self, identity: &Identity, candidates: &mut Candidates) {
+        let Candidates { plain, with_tables } = candidates;
+        plain.clear();
+        with_tables.clear();
+        let unknown = |rule: &u32| Candidate { rule: *rule, exactness: Exactness::default() };
+        self.index.by_identity(identity, |found| plain.extend(found.iter().map(unknown)));
+        plain.sort_unstable_by_key(|candidate| candidate.rule);
+        plain.dedup_by_key(|candidate| candidate.rule);
+        plain.retain_mut(|candidate| {
+            let Some(rule) = self.rule(candidate.rule) else { return false };
+            let Some(exactness) = rule.fits_identity(identity) else { return false };
+            candidate.exactness = exactness;
+            if rule.needs_tables() {
+                with_tables.push(*candidate);
+            }
+            !rule.needs_tables()
+        });
+    }
+
+    /// The owners of each field among the rules that match. `candidates` must be those of this identity. No allocation.
+    pub fn judge<Q: Query>(
+        &self,
+        candidates: &Candidates,
+        identity: &Identity,
+        query: &Q,
+        now: Timestamp,
+        default_mode: Mode,
+    ) -> Judgement<'_> {
+        let case = Case { candidates, identity, query, now, default_mode };
+        let mut standing = Standing::default();
+        for candidate in &candidates.plain {
+            if let Some((claim, mode)) = self.claim(&case, candidate.rule, Some(candidate.exactness)) {
+                standing.add(claim, mode);
+            }
+        }
+        for rule in self.index.by_query(query).flat_map(|list| &list.plain) {
+            if let Some((claim, mode)) = self.claim(&case, *rule, None) {
+                standing.add(claim, mode);
+            }
+        }
+        if !self.tables_matter(&case, &standing) {
+            return standing.judgement();
+        }
+        self.judge_tables(&case, &standing)
+    }
+
+    /// The owners of `max_connections`, on what is known of a connection when it logs in. A rule with any other key does
+    /// not count. `candidates` must be those of this identity.
+    pub fn judge_login(
+        &self,
+        candidates: &Candidates,
+        identity: &Identity,
+        schema: Option<&[u8]>,
+        now: Timestamp,
+        default_mode: Mode,
+    ) -> LoginJudgement<'_> {
+        let mut standing = LoginStanding::default();
+        let known = candidates.plain.iter().map(|candidate| (candidate.rule, Some(candidate.exactness)));
+        let by_schema = self.index.by_schema(schema).into_iter().flat_map(|list| &list.plain);
+        for (rule, exactness) in known.chain(by_schema.map(|rule| (*rule, None))) {
+            let claim = self.rule(rule).filter(|rule| rule.effect.limits.max_connections.is_some()).and_then(|rule| {
+                let mode = rule.mode_at(now, default_mode)?;
+                let exactness = exactness.or_else(|| rule.fits_identity(identity))?;
+                rule.fits_login(schema).then_some((Claim { rule, exactness }, mode))
+            });
+            if let Some((claim, mode)) = claim {
+                standing.add(claim, mode);
+            }
+        }
+        standing.judgement()
+    }
+
+    /// The next moment at which a rule ends, or its hours begin or end.
+    pub fn next_change(&self, now: Timestamp) -> Option<Timestamp> {
+        let next = |rule: &Arc<CompiledRule>| {
+            let expiry = rule.expires;
+            let hours = rule.active.as_ref().filter(|_| !rule.is_expired(now)).and_then(|hours| hours.next_change(now));
+            [expiry, hours].into_iter().flatten().filter(|moment| *moment > now).min()
+        };
+        self.rules.iter().filter_map(next).min()
+    }
+
+    fn rule(&self, index: u32) -> Option<&CompiledRule> {
+        self.rules.get(usize::try_from(index).ok()?).map(Arc::as_ref)
+    }
+
+    /// A rule that counts now and fits, tables aside.
+    fn claim<Q: Query>(
+        &self,
+        case: &Case<'_, Q>,
+        index: u32,
+        exactness: Option<Exactness>,
+    ) -> Option<(Claim<'_>, Mode)> {
+        let rule = self.rule(index)?;
+        let mode = rule.mode_at(case.now, case.default_mode)?;
+        let exactness = exactness.or_else(|| rule.fits_identity(case.identity))?;
+        rule.fits_query(case.query).then_some((Claim { rule, exactness }, mode))
+    }
+}

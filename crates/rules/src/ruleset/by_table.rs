@@ -1,0 +1,150 @@
+//! Rules on tables. They are judged table by table, and the strictest outcome stands: so a rule that favours one table does
+//! not favour a statement that also touches another, nor shield it from what that other table's rule says.
+
+use std::ops::ControlFlow;
+
+use statement::Table;
+
+use super::{Case, RuleSet};
+use crate::compiled::CompiledRule;
+use crate::judgement::Judgement;
+use crate::query::{Query, Tables};
+use crate::rule::Mode;
+use crate::specificity::Claim;
+use crate::standing::Standing;
+use crate::tables::{MOST, TableSet, Touch};
+
+/// What is known of the tables: all of them, or a list that holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    Known,
+    Among,
+}
+
+impl RuleSet {
+    /// Whether a rule on tables could change what `standing`, the rules without them, say.
+    pub(super) fn tables_matter<Q: Query>(&self, case: &Case<'_, Q>, standing: &Standing<'_>) -> bool {
+        let favour_matters = case.query.exemption_matters() || !standing.is_free();
+        let class = case.query.class();
+        if self.index.tables.can_restrict(class) || (favour_matters && self.index.tables.can_favour(class)) {
+            return true;
+        }
+        let change = self.each_found_otherwise(case, |claim, mode| {
+            let matters = (favour_matters || claim.rule.restricts()) && standing.would_change(&claim, mode);
+            if matters { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        change.is_break()
+    }
+
+    /// `standing` with the rules on tables.
+    pub(super) fn judge_tables<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
+        match case.query.tables() {
+            Tables::Known(tables) if tables.len() <= MOST => {
+                self.judge_each_table(case, standing, tables, Certainty::Known)
+            }
+            Tables::Among(tables) if tables.len() <= MOST => {
+                self.judge_each_table(case, standing, tables, Certainty::Among)
+            }
+            Tables::Known(_) | Tables::Among(_) | Tables::Unknown => self.judge_any_table(case, standing),
+        }
+    }
+
+    fn judge_each_table<'s, Q: Query>(
+        &'s self,
+        case: &Case<'_, Q>,
+        standing: &Standing<'s>,
+        tables: &[Table],
+        certainty: Certainty,
+    ) -> Judgement<'s> {
+        let schema = case.query.schema();
+        let mut whole = *standing;
+        self.each_found(case, tables, |claim, mode| {
+            if fits_whole(claim.rule, tables, schema, certainty) {
+                whole.add(claim, mode);
+            }
+        });
+        let mut judgement = whole.judgement();
+        for table in tables {
+            let mut one = *standing;
+            self.each_found(case, std::slice::from_ref(table), |claim, mode| {
+                if may_fit_one(claim.rule, table, tables, schema, certainty) {
+                    one.add(claim, mode);
+                }
+            });
+            judgement = judgement.stricter(one.judgement());
+        }
+        judgement
+    }
+
+    /// Nothing is known, so each rule is tried by itself: whatever one of them favours hides nothing of another's.
+    fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
+        let mut judgement = standing.judgement();
+        let mut alone = |claim, mode| {
+            let mut one = *standing;
+            one.add(claim, mode);
+            judgement = judgement.stricter(one.judgement());
+        };
+        let found: ControlFlow<()> = self.each_found_otherwise(case, |claim, mode| {
+            alone(claim, mode);
+            ControlFlow::Continue(())
+        });
+        debug_assert!(found.is_continue());
+        let by_table = self.index.tables.rules.iter().filter_map(|rule| self.claim(case, *rule, None));
+        by_table.for_each(|(claim, mode)| alone(claim, mode));
+        judgement
+    }
+
+    /// The rules on tables that match but for them, and that these tables could find. One may come more than once.
+    fn each_found<'s, Q: Query>(
+        &'s self,
+        case: &Case<'_, Q>,
+        tables: &[Table],
+        mut found: impl FnMut(Claim<'s>, Mode),
+    ) {
+        let _: ControlFlow<()> = self.each_found_otherwise(case, |claim, mode| {
+            found(claim, mode);
+            ControlFlow::Continue(())
+        });
+        for rule in tables.iter().flat_map(|table| self.index.tables.find(&table.name)) {
+            if let Some((claim, mode)) = self.claim(case, *rule, None) {
+                found(claim, mode);
+            }
+        }
+    }
+
+    /// The rules on tables that match but for them, and that another key finds.
+    fn each_found_otherwise<'s, Q: Query>(
+        &'s self,
+        case: &Case<'_, Q>,
+        mut found: impl FnMut(Claim<'s>, Mode) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let known = case.candidates.with_tables.iter().map(|candidate| (candidate.rule, Some(candidate.exactness)));
+        let by_query = self.index.by_query(case.query).flat_map(|list| &list.with_tables).map(|rule| (*rule, None));
+        for (rule, exactness) in known.chain(by_query) {
+            if let Some((claim, mode)) = self.claim(case, rule, exactness) {
+                found(claim, mode)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The statement as a whole is the rule's: all of its tables are, and none of them is one that the rule leaves out.
+pub(crate) fn fits_whole(rule: &CompiledRule, tables: &[Table], schema: Option<&[u8]>, certainty: Certainty) -> bool {
+    let covered = |set: &TableSet| certainty == Certainty::Known && set.covers(tables, schema);
+    rule.holds().tables.as_ref().is_none_or(covered)
+        && rule.not().tables.as_ref().is_none_or(|set| set.touch_any(tables, schema) == Touch::No)
+}
+
+/// As far as this table goes the statement may be the rule's, unless it surely touches a table that the rule leaves out.
+pub(crate) fn may_fit_one(
+    rule: &CompiledRule,
+    table: &Table,
+    tables: &[Table],
+    schema: Option<&[u8]>,
+    certainty: Certainty,
+) -> bool {
+    let left_out = |set: &TableSet| certainty == Certainty::Known && set.touch_any(tables, schema) == Touch::Yes;
+    rule.holds().tables.as_ref().is_none_or(|set| set.touch(table, schema) != Touch::No)
+        && !rule.not().tables.as_ref().is_some_and(left_out)
+}

@@ -1,0 +1,185 @@
+//! Who owns what, while the matching rules are gone through.
+
+use std::cmp::Ordering;
+
+use crate::compiled::CompiledRule;
+use crate::judgement::{Fields, Judgement, LoginJudgement, Owners};
+use crate::rule::{Mode, Origin};
+use crate::specificity::{self, Claim};
+
+/// The owners so far: by the rules in force, and with those that warn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Standing<'a> {
+    enforced: Slots<'a>,
+    with_warned: Slots<'a>,
+    matched: bool,
+    warns: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slots<'a> {
+    share: Slot<'a>,
+    concurrency: Slot<'a>,
+}
+
+impl<'a> Standing<'a> {
+    pub(crate) fn add(&mut self, claim: Claim<'a>, mode: Mode) {
+        self.matched = true;
+        self.with_warned.add(claim);
+        if mode == Mode::Enforce {
+            self.enforced.add(claim);
+        } else {
+            self.warns = true;
+        }
+    }
+
+    /// Whether it would own something if it matched.
+    pub(crate) fn would_change(&self, claim: &Claim<'a>, mode: Mode) -> bool {
+        self.with_warned.would_change(claim) || (mode == Mode::Enforce && self.enforced.would_change(claim))
+    }
+
+    /// Nothing restricts what is judged.
+    pub(crate) fn is_free(&self) -> bool {
+        self.with_warned.fields().is_empty() && self.enforced.fields().is_empty()
+    }
+
+    pub(crate) fn judgement(&self) -> Judgement<'a> {
+        let enforced = self.enforced.fields();
+        let with_warned = self.warns.then(|| self.with_warned.fields()).filter(|warned| *warned != enforced);
+        Judgement { enforced, with_warned, matched: self.matched }
+    }
+
+    /// The owner of `share` among the rules of one origin, for explaining.
+    pub(crate) fn owner(&self, field: FieldOf, mode: Mode, origin: Origin) -> Option<Claim<'a>> {
+        let slots = if mode == Mode::Enforce { &self.enforced } else { &self.with_warned };
+        let slot = match field {
+            FieldOf::Share => &slots.share,
+            FieldOf::Concurrency => &slots.concurrency,
+        };
+        if origin == Origin::Runtime { slot.runtime } else { slot.file }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldOf {
+    Share,
+    Concurrency,
+}
+
+impl<'a> Slots<'a> {
+    fn add(&mut self, claim: Claim<'a>) {
+        let effect = &claim.rule.effect;
+        if effect.share.is_some() {
+            self.share.add(claim, specificity::share);
+        }
+        if effect.limits.max_concurrency.is_some() {
+            self.concurrency.add(claim, specificity::max_concurrency);
+        }
+    }
+
+    fn would_change(&self, claim: &Claim<'a>) -> bool {
+        let effect = &claim.rule.effect;
+        (effect.share.is_some() && self.share.would_change(claim, specificity::share))
+            || (effect.limits.max_concurrency.is_some()
+                && self.concurrency.would_change(claim, specificity::max_concurrency))
+    }
+
+    fn fields(&self) -> Fields<'a> {
+        let limit = |rule: &CompiledRule| rule.effect.limits.max_concurrency;
+        Fields { share: self.share.stricter(specificity::share), concurrency: self.concurrency.all(limit) }
+    }
+}
+
+/// The owner of one field among the rules of the file, and among those of the run time. What is built in counts with
+/// both: a rule added in a hurry for everybody is not meant for the heartbeat either.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot<'a> {
+    file: Option<Claim<'a>>,
+    runtime: Option<Claim<'a>>,
+}
+
+type Strictness = fn(&CompiledRule) -> f64;
+
+impl<'a> Slot<'a> {
+    fn add(&mut self, claim: Claim<'a>, strictness: Strictness) {
+        let [file, runtime] = counts_with(claim.rule.origin);
+        if file && outranks(&claim, self.file, strictness) {
+            self.file = Some(claim);
+        }
+        if runtime && outranks(&claim, self.runtime, strictness) {
+            self.runtime = Some(claim);
+        }
+    }
+
+    fn would_change(&self, claim: &Claim<'a>, strictness: Strictness) -> bool {
+        let [file, runtime] = counts_with(claim.rule.origin);
+        (file && outranks(claim, self.file, strictness)) || (runtime && outranks(claim, self.runtime, strictness))
+    }
+
+    /// The stricter of both, unless the one of the run time overrides.
+    fn stricter(&self, strictness: Strictness) -> Option<&'a CompiledRule> {
+        match (self.file, self.runtime) {
+            (Some(file), Some(runtime)) => {
+                let runtimes = overrides(runtime) || strictness(runtime.rule) > strictness(file.rule);
+                Some(if runtimes { runtime.rule } else { file.rule })
+            }
+            (one, two) => one.or(two).map(|claim| claim.rule),
+        }
+    }
+
+    /// Both: they count different units, so the stricter of two limits is whichever is full. Unless the one of the run
+    /// time overrides.
+    fn all(&self, limit: fn(&CompiledRule) -> Option<u32>) -> Owners<'a> {
+        let mut owners = Owners::default();
+        let file = self.file.filter(|_| !self.runtime.is_some_and(overrides));
+        for claim in [file, self.runtime].into_iter().flatten() {
+            if let Some(limit) = limit(claim.rule) {
+                owners.add(claim.rule, limit);
+            }
+        }
+        owners
+    }
+}
+
+fn overrides(claim: Claim<'_>) -> bool {
+    claim.rule.overrides && claim.rule.origin == Origin::Runtime
+}
+
+/// With the file's, and with the run time's.
+fn counts_with(origin: Origin) -> [bool; 2] {
+    match origin {
+        Origin::BuiltIn => [true, true],
+        Origin::File => [true, false],
+        Origin::Runtime => [false, true],
+    }
+}
+
+fn outranks(claim: &Claim<'_>, owner: Option<Claim<'_>>, strictness: Strictness) -> bool {
+    owner.is_none_or(|owner| claim.compare(&owner, strictness) == Ordering::Greater)
+}
+
+/// The same for `max_connections`, at login.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LoginStanding<'a> {
+    enforced: Slot<'a>,
+    with_warned: Slot<'a>,
+    warns: bool,
+}
+
+impl<'a> LoginStanding<'a> {
+    pub(crate) fn add(&mut self, claim: Claim<'a>, mode: Mode) {
+        self.with_warned.add(claim, specificity::max_connections);
+        if mode == Mode::Enforce {
+            self.enforced.add(claim, specificity::max_connections);
+        } else {
+            self.warns = true;
+        }
+    }
+
+    pub(crate) fn judgement(&self) -> LoginJudgement<'a> {
+        let limit = |rule: &CompiledRule| rule.effect.limits.max_connections;
+        let enforced = self.enforced.all(limit);
+        let with_warned = self.warns.then(|| self.with_warned.all(limit)).filter(|warned| *warned != enforced);
+        LoginJudgement { enforced, with_warned }
+    }
+}
