@@ -16,9 +16,11 @@ mod later;
 mod load;
 mod locate;
 mod plan;
+mod policy;
 mod problem;
 mod raw;
 mod resolve;
+pub mod rule;
 mod secret;
 mod tree;
 mod value;
@@ -30,6 +32,7 @@ pub use plan::{
     Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,
     LogLevel, Plan, Probe, ProxyProtocol, Upstream, UpstreamAddress, UpstreamTls, Workers,
 };
+pub use policy::{Defaults, ErrorPreset, HeartbeatWriters, Playbook, Policy, Queue, TableName, Template};
 pub use problem::{ConfigError, Problem};
 pub use secret::Secret;
 

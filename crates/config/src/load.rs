@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
+
+use rules::Timestamp;
 
 use crate::keys::home_of;
 use crate::later;
@@ -26,35 +29,43 @@ impl Plan {
     pub fn from_file_with_warnings(path: &Path) -> Result<(Plan, Vec<Problem>), ConfigError> {
         let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), error };
         let (text, exposure) = read_file(path).map_err(unreadable)?;
-        load(&text, path, exposure, &|name| std::env::var_os(name))
+        load(&text, path, &Surroundings { exposure, ..Surroundings::of_process() })
     }
 
     /// Validates a text as if it stood in the file `origin`, which need not exist.
     pub fn from_text(text: &str, origin: &Path) -> Result<Plan, ConfigError> {
-        load(text, origin, Exposure::Unknown, &|name| std::env::var_os(name)).map(|(plan, _)| plan)
+        load(text, origin, &Surroundings::of_process()).map(|(plan, _)| plan)
     }
 }
 
-/// The whole way. What it takes from the surroundings is an argument, so that tests can give it.
-pub(crate) fn load(
-    text: &str,
-    origin: &Path,
-    exposure: Exposure,
-    environment: Environment<'_>,
-) -> Result<(Plan, Vec<Problem>), ConfigError> {
+/// What a plan depends on besides the text, an argument so that tests can give it.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) exposure: Exposure,
+    pub(crate) environment: Environment<'a>,
+    pub(crate) now: Timestamp,
+}
+
+impl Surroundings<'_> {
+    pub(crate) fn of_process() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp(0).plus(since);
+        Surroundings { exposure: Exposure::Unknown, environment: &|name| std::env::var_os(name), now }
+    }
+}
+
+/// The whole way.
+pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Result<(Plan, Vec<Problem>), ConfigError> {
     let mut tree =
         Node::parse(text).map_err(|error| ConfigError::Invalid(vec![Problem::of_yaml(&error, origin, text)]))?;
     let mut troubles = Vec::new();
     tree.take_out_repeated(&KeyPath::default(), &mut troubles);
     let raw: Option<Raw> = read(&tree, &mut troubles);
-    for trouble in troubles.iter_mut().filter(|trouble| trouble.known_keys.is_some()) {
-        explain_unknown_key(trouble);
-    }
     let folder = origin.parent().unwrap_or(Path::new(""));
-    let plan = raw.and_then(|raw| resolve(raw, folder, environment, &mut troubles));
+    let plan = raw.and_then(|raw| resolve(raw, folder, around.environment, around.now, &mut troubles));
+    troubles.iter_mut().for_each(explain_unknown_key);
     match plan {
         Some(plan) if troubles.is_empty() => {
-            let warnings = in_order(&warnings(&plan, exposure), origin, text);
+            let warnings = in_order(&warnings(&plan, around.exposure, around.now), origin, text);
             Ok((plan, warnings))
         }
         _ => Err(ConfigError::Invalid(in_order(&troubles, origin, text))),
@@ -68,9 +79,12 @@ fn in_order(troubles: &[Trouble], origin: &Path, text: &str) -> Vec<Problem> {
 }
 
 /// A key that comes later, or that stands in the wrong section, gets a better word than "no such key".
-fn explain_unknown_key(trouble: &mut Trouble) {
+pub(crate) fn explain_unknown_key(trouble: &mut Trouble) {
+    if trouble.known_keys.is_none() {
+        return;
+    }
     let path = trouble.path();
-    if let Some((what, remedy)) = later::word_on(&path.to_string()) {
+    if let Some((what, remedy)) = later::word_on(&path.pattern()) {
         (trouble.what, trouble.remedy) = (what, remedy);
     } else if let Some(section) = home_of(&path).filter(|_| !trouble.remedy.starts_with("did you mean")) {
         trouble.remedy = format!("it belongs under `{section}`");

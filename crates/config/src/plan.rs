@@ -8,10 +8,11 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use crate::policy::Policy;
 use crate::secret::Secret;
 
 /// A validated `proxy.yaml`. It is immutable: a changed file gives a new plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Never empty, no address twice.
     pub listen: Vec<Listener>,
@@ -24,12 +25,17 @@ pub struct Plan {
     pub workers: Workers,
     pub admin: Admin,
     pub log: Log,
+    pub policy: Policy,
+    /// Where the rules added at run time are kept. It need not be there yet.
+    pub state_dir: PathBuf,
 }
 
 /// A place where clients connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     pub address: ListenAddress,
+    /// What rules call it; no name twice. Without one of its own it is the address as it was written.
+    pub name: String,
     pub tls: ClientTls,
     /// Peers that must begin with a PROXY protocol header; from all others one is an error.
     pub proxy_protocol_from: Vec<IpNet>,
@@ -38,7 +44,8 @@ pub struct Listener {
 impl Default for Listener {
     fn default() -> Self {
         let address = ListenAddress::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 6033)));
-        Listener { address, tls: ClientTls::default(), proxy_protocol_from: Vec::new() }
+        let name = address.to_string();
+        Listener { address, name, tls: ClientTls::default(), proxy_protocol_from: Vec::new() }
     }
 }
 

@@ -5,11 +5,14 @@
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
+use rules::{Action, Mode};
+
 use crate::plan::{LogFormat, LogLevel, ProxyProtocol, UpstreamTls};
-use crate::tree::Complaint;
+use crate::policy::ErrorPreset;
+use crate::tree::{Complaint, Node};
 use crate::value::{
-    Count, DialAt, FilePath, HostName, HttpAt, NoEntries, NoItems, RawListen, SecretRef, Size, SourceAddress, Span,
-    UserName, WorkerCount,
+    Count, DialAt, FilePath, HostName, HttpAt, List, NamedPart, NoEntries, RawListen, SecretRef, Size, SourceAddress,
+    Span, TableRef, TrustOf, UserName, Word, WorkerCount,
 };
 
 #[derive(Default, Deserialize)]
@@ -24,10 +27,16 @@ pub(crate) struct Raw {
     pub(crate) workers: Option<WorkerCount>,
     pub(crate) admin: RawAdmin,
     pub(crate) log: RawLog,
+    pub(crate) identity: RawIdentity,
+    pub(crate) defaults: RawDefaults,
+    pub(crate) queue: RawQueue,
+    pub(crate) heartbeat_writers: RawHeartbeatWriters,
+    /// Read one by one, so that one bad rule does not hide what is wrong with another.
+    pub(crate) rules: Option<Node>,
+    pub(crate) playbooks: Option<Node>,
+    pub(crate) state_dir: Option<FilePath>,
     #[serde(rename = "gates")]
     _gates: Option<NoEntries>,
-    #[serde(rename = "rules")]
-    _rules: Option<NoItems>,
     #[serde(rename = "budgets")]
     _budgets: Option<NoEntries>,
 }
@@ -79,7 +88,9 @@ pub(crate) struct RawProbe {
     pub(crate) password: Option<SecretRef>,
 }
 
-const A_DAY: u64 = 24 * 3_600_000;
+pub(crate) const AN_HOUR: u64 = 3_600_000;
+const A_DAY: u64 = 24 * AN_HOUR;
+pub(crate) const A_YEAR: u64 = 365 * A_DAY;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `deadline: 60s`")]
@@ -99,6 +110,40 @@ pub(crate) struct RawAdmin {
 pub(crate) struct RawLog {
     pub(crate) format: Option<LogFormat>,
     pub(crate) level: Option<LogLevel>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `name: [client, user]`")]
+pub(crate) struct RawIdentity {
+    pub(crate) name: Option<List<NamedPart>>,
+    pub(crate) trust_claims_of: Option<List<TrustOf>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `max_delay: 3s`")]
+pub(crate) struct RawDefaults {
+    pub(crate) mode: Option<Word<Mode>>,
+    pub(crate) action: Option<Word<Action>>,
+    pub(crate) max_delay: Option<Span<0, AN_HOUR>>,
+    pub(crate) error: Option<ErrorPreset>,
+    pub(crate) unit_grace: Option<Span<1000, A_DAY>>,
+    pub(crate) lock_grace: Option<Span<0, A_DAY>>,
+    pub(crate) lock_grace_statements: Option<Count<0, 1_000_000_000>>,
+    pub(crate) reject_pause: Option<Span<0, 10_000>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `total: 10000`")]
+pub(crate) struct RawQueue {
+    pub(crate) per_identity: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) total: Option<Count<1, MOST_CONNECTIONS>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `users: [pt_heartbeat]`")]
+pub(crate) struct RawHeartbeatWriters {
+    pub(crate) users: Option<List<UserName>>,
+    pub(crate) tables: Option<List<TableRef>>,
 }
 
 /// A list of addresses; one day also `discover`.

@@ -2,14 +2,18 @@
 
 mod files;
 mod listen;
+mod policy;
 mod upstream;
 
 use std::path::Path;
+
+use rules::Timestamp;
 
 use crate::plan::{Admin, Drain, Limits, Log, Plan, Probe, UpstreamAddress};
 use crate::raw::{Raw, RawDrain, RawLimits, RawProbe};
 use crate::tree::{At, KeyPath, Step, Trouble};
 use crate::value::shown;
+use policy::RawPolicy;
 
 /// The value of an environment variable, if it is set.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<std::ffi::OsString>;
@@ -20,17 +24,18 @@ pub(crate) fn resolve(
     raw: Raw,
     folder: &Path,
     environment: Environment<'_>,
+    now: Timestamp,
     troubles: &mut Vec<Trouble>,
 ) -> Option<Plan> {
-    let mut resolver = Resolver { folder, environment, troubles: Vec::new() };
+    let mut resolver = Resolver { folder, environment, now, troubles: Vec::new() };
     let plan = resolver.plan(raw);
     // A section that was read only in part would be blamed for what was taken out of it.
-    let blamed: Vec<Option<Step>> = troubles.iter().map(|trouble| trouble.path().section().cloned()).collect();
+    let blamed: Vec<Vec<Step>> = troubles.iter().map(|trouble| trouble.path().section().to_vec()).collect();
     let misspelt_section = troubles.iter().any(|trouble| trouble.known_keys.is_some() && trouble.path().0.len() == 1);
     troubles.extend(resolver.troubles.into_iter().filter(|trouble| {
         let path = trouble.path();
         let follows = misspelt_section && path == KeyPath::of("upstream.address");
-        !follows && !blamed.contains(&path.section().cloned())
+        !follows && !blamed.iter().any(|blamed| blamed == path.section())
     }));
     plan.filter(|_| troubles.is_empty())
 }
@@ -38,11 +43,15 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
+    now: Timestamp,
     troubles: Vec<Trouble>,
 }
 
 impl Resolver<'_> {
-    fn plan(&mut self, raw: Raw) -> Option<Plan> {
+    fn plan(&mut self, mut raw: Raw) -> Option<Plan> {
+        let policy = RawPolicy::take_from(&mut raw);
+        let policy = self.policy(policy);
+        let state_dir = self.folder.join(raw.state_dir.map_or_else(|| "./state".into(), |path| path.0));
         let listen = self.listen(raw.listen);
         let upstream = self.upstream(raw.upstream);
         let tls = self.client_tls(raw.tls);
@@ -58,7 +67,7 @@ impl Resolver<'_> {
         if let Some(upstream) = &upstream {
             self.refuse_loop(&listen, &upstream.address);
         }
-        Some(Plan { listen, upstream: upstream?, tls, limits, probe, drain, workers, admin, log })
+        Some(Plan { listen, upstream: upstream?, tls, limits, probe, drain, workers, admin, log, policy, state_dir })
     }
 
     fn probe(&mut self, raw: RawProbe) -> Option<Probe> {

@@ -8,15 +8,23 @@ mod warned;
 
 use std::path::Path;
 
+use rules::Timestamp;
+
+use crate::load::Surroundings;
 use crate::problem::{ConfigError, Problem};
 use crate::warnings::Exposure;
 use crate::{Plan, load};
 
+/// When the tests take place.
+fn now() -> Timestamp {
+    Timestamp::parse("2026-04-21T10:05:30Z").unwrap()
+}
+
 /// Loads a text as proxy.yaml of the working folder, in an environment with nothing but `PASSWORD=from-env`.
 fn load_text(text: &str) -> Result<(Plan, Vec<Problem>), ConfigError> {
-    load::load(text, Path::new("proxy.yaml"), Exposure::Everyone, &|name| {
-        (name == "PASSWORD").then(|| "from-env".into())
-    })
+    let environment = |name: &str| (name == "PASSWORD").then(|| "from-env".into());
+    let around = Surroundings { exposure: Exposure::Everyone, environment: &environment, now: now() };
+    load::load(text, Path::new("proxy.yaml"), &around)
 }
 
 #[track_caller]

@@ -9,7 +9,7 @@ mod reader;
 mod trouble;
 
 pub(crate) use path::{KeyPath, Step};
-pub(crate) use reader::read;
+pub(crate) use reader::{read, read_at};
 pub(crate) use trouble::{At, Complaint, Trouble};
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,8 @@
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
+use rules::Timestamp;
+
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
 use crate::tree::{At, KeyPath, Trouble};
 
@@ -21,7 +23,7 @@ impl Exposure {
     }
 }
 
-pub(crate) fn warnings(plan: &Plan, exposure: Exposure) -> Vec<Trouble> {
+pub(crate) fn warnings(plan: &Plan, exposure: Exposure, now: Timestamp) -> Vec<Trouble> {
     let mut found = Vec::new();
     listeners(plan, &mut found);
     upstream(plan, &mut found);

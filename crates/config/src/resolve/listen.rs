@@ -29,6 +29,9 @@ impl Resolver<'_> {
             if earlier {
                 let what = format!("{} is listened on already", listener.address);
                 self.refuse_at(place.clone(), At::Value, what, "take this one out, or give it another port");
+            } else if listeners.iter().take(position).any(|(_, other)| other.name == listener.name) {
+                let what = format!("a listener above is called `{}` already", listener.name);
+                self.refuse_at(place.key("name"), At::Value, what, "give this one another name");
             }
         }
         listeners.into_iter().map(|(_, listener)| listener).collect()
@@ -50,7 +53,8 @@ impl Resolver<'_> {
             self.refuse_at(place.key("proxy_protocol_from"), At::Key, what, "take it out, or listen on a port");
         }
         let proxy_protocol_from = networks.into_iter().map(|network| network.0).collect();
-        Some(Listener { address, tls: raw.tls.unwrap_or_default(), proxy_protocol_from })
+        let name = raw.name.map_or_else(|| address.to_string(), |name| name.0);
+        Some(Listener { address, name, tls: raw.tls.unwrap_or_default(), proxy_protocol_from })
     }
 
     pub(super) fn refuse_shared_address(&mut self, listen: &[Listener], admin: &Admin, place: &str) {

@@ -4,10 +4,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use identity::NamePart;
+use rules::{Action, Mode};
+
 use super::plan;
 use crate::{
-    Admin, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat, LogLevel, Plan,
-    ProxyProtocol, Upstream, UpstreamAddress, UpstreamTls, Workers,
+    Admin, ClientTls, ClientTlsFiles, Defaults, Drain, ErrorPreset, HeartbeatWriters, Limits, ListenAddress, Listener,
+    Log, LogFormat, LogLevel, Plan, Policy, Problem, ProxyProtocol, Queue, TableName, Upstream, UpstreamAddress,
+    UpstreamTls, Workers,
 };
 
 fn tcp(address: &str) -> ListenAddress {
@@ -23,6 +27,7 @@ fn defaults() -> Plan {
     Plan {
         listen: vec![Listener {
             address: tcp("127.0.0.1:6033"),
+            name: "127.0.0.1:6033".to_owned(),
             tls: ClientTls::Optional,
             proxy_protocol_from: Vec::new(),
         }],
@@ -53,6 +58,40 @@ fn defaults() -> Plan {
         workers: Workers::Auto,
         admin: Admin { http: Some("127.0.0.1:6034".parse().unwrap()) },
         log: Log { format: LogFormat::Text, level: LogLevel::Info },
+        policy: policy(),
+        state_dir: PathBuf::from("./state"),
+    }
+}
+
+fn policy() -> Policy {
+    let heartbeat = |schema: &str| TableName { schema: Some(schema.into()), name: "heartbeat".into() };
+    Policy {
+        identity: identity::Settings {
+            name: vec![
+                NamePart::Client,
+                NamePart::Tag("app".to_owned()),
+                NamePart::Attr("program_name".to_owned()),
+                NamePart::User,
+            ],
+            trust_claims_of: Vec::new(),
+        },
+        defaults: Defaults {
+            mode: Mode::Enforce,
+            action: Action::Delay,
+            max_delay: Duration::from_secs(3),
+            error: ErrorPreset::Throttled,
+            unit_grace: Duration::from_secs(30),
+            lock_grace: Duration::from_secs(30),
+            lock_grace_statements: 1000,
+            reject_pause: Duration::from_millis(150),
+        },
+        queue: Queue { per_identity: 256, total: 10_000 },
+        heartbeat_writers: HeartbeatWriters {
+            users: Vec::new(),
+            tables: vec![heartbeat("heartbeat"), heartbeat("percona"), heartbeat("tollgate")],
+        },
+        rules: Vec::new(),
+        playbooks: Vec::new(),
     }
 }
 
@@ -72,9 +111,27 @@ fn the_starter_shows_the_defaults() {
     let starter = include_str!("../../../../proxy.yaml");
     // The lines below `# listen:` are another way to write the one above.
     let (_, from_upstream) = starter.split_once("# The MySQL server").unwrap();
+    // And the rules are examples.
+    let (from_upstream, _) = from_upstream.split_once("# ---- Rules").unwrap();
     let written: Vec<String> = from_upstream.lines().filter_map(default_shown).collect();
-    assert!(written.len() > 25, "{written:#?}");
+    assert!(written.len() > 40, "{written:#?}");
     assert_eq!(plan(&written.join("\n")), defaults(), "{written:#?}");
+}
+
+/// They must be good ones.
+#[test]
+fn the_rules_of_the_starter_are_accepted() {
+    let starter = include_str!("../../../../proxy.yaml");
+    let (_, examples) = starter.split_once("rules: []\n").unwrap();
+    let examples = examples.lines().map(|line| line.strip_prefix("# ").unwrap_or(""));
+    let examples: Vec<&str> = examples.filter(|line| !line.starts_with(char::is_uppercase)).collect();
+    let listen = "{ address: 127.0.0.1:6033, name: public }";
+    let text = format!("listen: {listen}\nupstream: {{ address: 127.0.0.1 }}\n{}", examples.join("\n"));
+    let (plan, warnings) = super::load_text(&text).unwrap();
+    assert_eq!((plan.policy.rules.len(), plan.policy.playbooks.len()), (4, 1));
+    assert_eq!(plan.policy.playbooks[0].rules.len(), 2);
+    let on_rules: Vec<&Problem> = warnings.iter().filter(|warning| warning.key.starts_with("rules")).collect();
+    assert!(on_rules.is_empty(), "{on_rules:?}");
 }
 
 /// A line `# key: value` as `key: value`, unless the key has no default and its value is an example.
@@ -89,7 +146,7 @@ fn default_shown(line: &str) -> Option<String> {
 
 #[test]
 fn sections_with_all_keys_commented_out_are_empty() {
-    let text = "upstream: { address: 127.0.0.1 }\nlimits:\nprobe:\ntls:\nlog:\nadmin:\ndrain:\nrules:\ngates: {}\nbudgets: {}\n";
+    let text = "upstream: { address: 127.0.0.1 }\nlimits:\nprobe:\ntls:\nlog:\nadmin:\ndrain:\nrules:\nplaybooks:\nidentity:\nqueue:\ndefaults:\nheartbeat_writers:\ngates: {}\nbudgets: {}\n";
     assert_eq!(plan(text), defaults());
     assert_eq!(plan("upstream: { address: 127.0.0.1 }\nrules: []"), defaults());
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::plan;
-use crate::warnings::Exposure;
+use crate::load::Surroundings;
 use crate::{ConfigError, Plan, check, load};
 
 #[test]
@@ -116,6 +116,7 @@ fn the_environment_is_asked_only_for_what_the_file_names() {
         asked.borrow_mut().push(name.to_owned());
         None
     };
-    load::load(text, Path::new("proxy.yaml"), Exposure::Unknown, &environment).unwrap_err();
+    let around = Surroundings { environment: &environment, ..Surroundings::of_process() };
+    load::load(text, Path::new("proxy.yaml"), &around).unwrap_err();
     assert_eq!(*asked.borrow(), ["A_NAME"]);
 }

@@ -31,13 +31,31 @@ impl KeyPath {
         KeyPath(steps)
     }
 
-    pub(crate) fn is_root(&self) -> bool {
-        self.0.is_empty()
+    /// What is judged as a whole: a section, as in `upstream` for `upstream.tls`; of the rules, each by itself.
+    pub(crate) fn section(&self) -> &[Step] {
+        let own = matches!(self.0.first(), Some(Step::Key(key)) if key == "rules" || key == "playbooks");
+        let item = self.0.iter().position(|step| matches!(step, Step::Item(_)));
+        let end = item.filter(|_| own).unwrap_or(0);
+        self.0.get(..=end).unwrap_or(&self.0)
     }
 
-    /// The first key, as in `upstream` for `upstream.tls`.
-    pub(crate) fn section(&self) -> Option<&Step> {
-        self.0.first()
+    /// Printed without the numbers of items and the names of playbooks, as in `rules[].do` and `playbooks.*[].do`.
+    pub(crate) fn pattern(&self) -> String {
+        let mut text = String::new();
+        for (position, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Item(_) => text.push_str("[]"),
+                Step::Key(key) if position == 0 => text.push_str(key),
+                Step::Key(_) if position == 1 && text == "playbooks" => text.push_str(".*"),
+                Step::Key(key) => text.extend([".", key]),
+            }
+        }
+        text
+    }
+
+    /// Printed as seen from `base`.
+    pub(crate) fn below(&self, base: &KeyPath) -> String {
+        KeyPath(self.0.strip_prefix(base.0.as_slice()).unwrap_or(&self.0).to_vec()).to_string()
     }
 }
 

@@ -13,14 +13,19 @@ const MAX_TROUBLES: usize = 30;
 
 /// Reads the tree again and again, each time without the values that were found wrong before. `None` if nothing is left.
 pub(crate) fn read<T: DeserializeOwned>(root: &Node, troubles: &mut Vec<Trouble>) -> Option<T> {
+    read_at(root, &KeyPath::default(), troubles)
+}
+
+/// The same for a part of the file, whose place in it is `base`.
+pub(crate) fn read_at<T: DeserializeOwned>(root: &Node, base: &KeyPath, troubles: &mut Vec<Trouble>) -> Option<T> {
     let mut skip = Vec::new();
     loop {
-        match T::deserialize(Reader { node: root, path: KeyPath::default(), skip: &skip }) {
+        match T::deserialize(Reader { node: root, path: base.clone(), skip: &skip }) {
             Ok(read) => return Some(read),
             Err(trouble) => {
                 let path = trouble.path();
                 troubles.push(trouble);
-                if path.is_root() || skip.len() >= MAX_TROUBLES {
+                if path == *base || skip.len() >= MAX_TROUBLES {
                     return None;
                 }
                 skip.push(path);

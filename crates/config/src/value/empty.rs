@@ -2,23 +2,13 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use crate::tree::Complaint;
-
-/// `[]`
-#[derive(Debug)]
-pub(crate) struct NoItems;
 
 /// `{}`
 #[derive(Debug)]
 pub(crate) struct NoEntries;
-
-impl<'de> Deserialize<'de> for NoItems {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Empty("an empty list, `[]`, or take the key out")).map(|()| NoItems)
-    }
-}
 
 impl<'de> Deserialize<'de> for NoEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -45,10 +35,6 @@ impl<'de> Visitor<'de> for Empty {
     /// All of its lines are commented out.
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        if list.next_element::<IgnoredAny>()?.is_some() { Err(self.not_yet()) } else { Ok(()) }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {

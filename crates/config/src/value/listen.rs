@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::{ListenAt, Network, read_text};
+use super::{Id, ListenAt, Network, read_text};
 use crate::plan::ClientTls;
 
 const EXPECTED: &str = "an address, such as `127.0.0.1:6033`, or a list of them";
@@ -21,6 +21,7 @@ pub(crate) enum RawListen {
 #[derive(Debug, Default)]
 pub(crate) struct RawListener {
     pub(crate) address: Option<ListenAt>,
+    pub(crate) name: Option<Id>,
     pub(crate) tls: Option<ClientTls>,
     pub(crate) proxy_protocol_from: Option<Vec<Network>>,
 }
@@ -30,6 +31,7 @@ pub(crate) struct RawListener {
 #[serde(default, deny_unknown_fields, expecting = "the keys of a listener, such as `address: 127.0.0.1:6033`")]
 struct ListenerKeys {
     address: Option<ListenAt>,
+    name: Option<Id>,
     tls: Option<ClientTls>,
     #[serde(deserialize_with = "networks")]
     proxy_protocol_from: Option<Vec<Network>>,
@@ -94,9 +96,9 @@ impl<'de> Visitor<'de> for ListenerVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawListener, A::Error> {
-        let ListenerKeys { address, tls, proxy_protocol_from } =
+        let ListenerKeys { address, name, tls, proxy_protocol_from } =
             ListenerKeys::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(RawListener { address, tls, proxy_protocol_from })
+        Ok(RawListener { address, name, tls, proxy_protocol_from })
     }
 }
 

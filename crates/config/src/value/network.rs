@@ -12,9 +12,13 @@ use crate::tree::Complaint;
 pub(crate) struct Network(pub(crate) IpNet);
 
 impl Network {
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    pub(crate) fn of(text: &str) -> Option<Self> {
         let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-        network.map(|network| Network(network.trunc())).map_err(|_| {
+        network.ok().map(|network| Network(network.trunc()))
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, Complaint> {
+        Network::of(text).ok_or_else(|| {
             let remedy = "write a network as `10.2.0.0/16` or `fd00::/8`, or one address as `10.2.0.7`";
             Complaint::new(format!("`{text}` is not a network"), remedy)
         })

@@ -1,0 +1,170 @@
+//! What the file says about who may ask what: the part of the plan that a reload puts in force at once.
+
+use std::time::Duration;
+
+use rules::{Action, Mode, Rule, RuleId, Timestamp};
+use serde::Deserialize;
+
+/// Standing policy. Rules added at run time are in the overlay.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Policy {
+    pub identity: identity::Settings,
+    pub defaults: Defaults,
+    pub queue: Queue,
+    pub heartbeat_writers: HeartbeatWriters,
+    /// In the order of the file; no id twice. Those that have expired are still in it.
+    pub rules: Vec<Rule>,
+    /// No name twice.
+    pub playbooks: Vec<Playbook>,
+}
+
+impl Policy {
+    pub fn playbook(&self, name: &str) -> Option<&Playbook> {
+        self.playbooks.iter().find(|playbook| playbook.name == name)
+    }
+}
+
+/// What a rule that does not say otherwise does, and the times that no rule sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Defaults {
+    pub mode: Mode,
+    pub action: Action,
+    pub max_delay: Duration,
+    pub error: ErrorPreset,
+    /// After how long a transaction that has only read is judged again.
+    pub unit_grace: Duration,
+    /// How long, and for how many statements, what holds locks passes undelayed.
+    pub lock_grace: Duration,
+    pub lock_grace_statements: u64,
+    /// The mean of the random pause before a refusal; zero turns it off.
+    pub reject_pause: Duration,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Defaults {
+            mode: Mode::Enforce,
+            action: Action::Delay,
+            max_delay: Duration::from_secs(3),
+            error: ErrorPreset::Throttled,
+            unit_grace: Duration::from_secs(30),
+            lock_grace: Duration::from_secs(30),
+            lock_grace_statements: 1000,
+            reject_pause: Duration::from_millis(150),
+        }
+    }
+}
+
+/// The error that a refused client gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorPreset {
+    /// 1226, HY000.
+    #[default]
+    Throttled,
+    /// 1205, which frameworks retry.
+    Retryable,
+    /// 3024.
+    Timeout,
+    /// 1041, as Vitess answers.
+    Vitess,
+}
+
+impl ErrorPreset {
+    /// As it is written in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorPreset::Throttled => "throttled",
+            ErrorPreset::Retryable => "retryable",
+            ErrorPreset::Timeout => "timeout",
+            ErrorPreset::Vitess => "vitess",
+        }
+    }
+}
+
+/// How many queries may be held at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    pub per_identity: usize,
+    pub total: usize,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { per_identity: 256, total: 10_000 }
+    }
+}
+
+/// Whose writes measure the lag, and so must not be delayed: the built-in exemption is made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeartbeatWriters {
+    pub users: Vec<String>,
+    pub tables: Vec<TableName>,
+}
+
+/// In lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName {
+    /// `None`: in any schema.
+    pub schema: Option<Box<str>>,
+    pub name: Box<str>,
+}
+
+impl Default for HeartbeatWriters {
+    fn default() -> Self {
+        let table = |schema: &str| TableName { schema: Some(schema.into()), name: "heartbeat".into() };
+        HeartbeatWriters { users: Vec::new(), tables: ["heartbeat", "percona", "tollgate"].map(table).into() }
+    }
+}
+
+/// A set of rules that an incident puts in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Playbook {
+    pub name: String,
+    pub rules: Vec<Template>,
+}
+
+/// A rule that waits for its incident.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    /// Without an end, and with an id that is one only within its playbook.
+    rule: Rule,
+    lifetime: Duration,
+}
+
+impl Template {
+    pub(crate) fn new(rule: Rule, lifetime: Duration) -> Self {
+        Template { rule, lifetime }
+    }
+
+    pub fn id(&self) -> &RuleId {
+        &self.rule.id
+    }
+
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+}
+
+impl Playbook {
+    /// Its rules as an incident that is opened `now` puts them in force: `batch-yields` becomes `batch-yields-INC-42`.
+    pub fn rules_for(
+        &self,
+        incident: &str,
+        opened_by: Option<&str>,
+        reason: Option<&str>,
+        now: Timestamp,
+    ) -> Vec<Rule> {
+        let in_force = |template: &Template| Rule {
+            id: format!("{}-{incident}", template.rule.id).into(),
+            expires: Some(now.plus(template.lifetime)),
+            created: Some(now),
+            created_by: opened_by.map(str::to_owned).or_else(|| template.rule.created_by.clone()),
+            reason: reason.map(str::to_owned).or_else(|| template.rule.reason.clone()),
+            incident: Some(incident.to_owned()),
+            playbook: Some(self.name.clone()),
+            ..template.rule.clone()
+        };
+        self.rules.iter().map(in_force).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! The policy: defaults filled in, rules and playbooks read one by one.
+
+use std::collections::HashSet;
+
+use super::Resolver;
+use crate::policy::{Defaults, HeartbeatWriters, Playbook, Policy, Queue, Template};
+use crate::raw::{Raw, RawDefaults, RawHeartbeatWriters, RawIdentity, RawQueue};
+use crate::rule::{Kind, read_rule};
+use crate::tree::{At, KeyPath, Node};
+use crate::value::{Id, NamedPart};
+
+/// What `Raw` has for the policy.
+pub(super) struct RawPolicy {
+    identity: RawIdentity,
+    defaults: RawDefaults,
+    queue: RawQueue,
+    heartbeat_writers: RawHeartbeatWriters,
+    rules: Option<Node>,
+    playbooks: Option<Node>,
+}
+
+impl RawPolicy {
+    pub(super) fn take_from(raw: &mut Raw) -> Self {
+        RawPolicy {
+            identity: std::mem::take(&mut raw.identity),
+            defaults: std::mem::take(&mut raw.defaults),
+            queue: std::mem::take(&mut raw.queue),
+            heartbeat_writers: std::mem::take(&mut raw.heartbeat_writers),
+            rules: raw.rules.take(),
+            playbooks: raw.playbooks.take(),
+        }
+    }
+}
+
+impl Resolver<'_> {
+    pub(super) fn policy(&mut self, raw: RawPolicy) -> Policy {
+        Policy {
+            identity: self.identity(raw.identity),
+            defaults: defaults(&raw.defaults),
+            queue: queue(&raw.queue),
+            heartbeat_writers: heartbeat_writers(raw.heartbeat_writers),
+            rules: self.rules(raw.rules.as_ref()),
+            playbooks: self.playbooks(raw.playbooks.as_ref()),
+        }
+    }
+
+    fn identity(&mut self, raw: RawIdentity) -> identity::Settings {
+        let usual = identity::Settings::default();
+        let trusted = raw.trust_claims_of.map(|list| list.0.into_iter().map(|trust| trust.0).collect());
+        let name = raw.name.map_or(usual.name, |list| self.name_parts(list.0));
+        identity::Settings { name, trust_claims_of: trusted.unwrap_or(usual.trust_claims_of) }
+    }
+
+    fn name_parts(&mut self, parts: Vec<NamedPart>) -> Vec<identity::NamePart> {
+        let place = KeyPath::of("identity.name");
+        if parts.is_empty() {
+            let what = "the list is empty: all clients would have the same name";
+            self.refuse_at(place.clone(), At::Value, what, "write at least one fact, such as `[user]`");
+        }
+        let mut kept = Vec::new();
+        for (index, NamedPart(part)) in parts.into_iter().enumerate() {
+            if kept.contains(&part) {
+                self.refuse_at(place.item(index), At::Value, format!("`{part}` is in the list already"), "take it out");
+            }
+            kept.push(part);
+        }
+        kept
+    }
+
+    fn rules(&mut self, node: Option<&Node>) -> Vec<rules::Rule> {
+        let place = KeyPath::of("rules");
+        let mut ids = HashSet::new();
+        let mut rules = Vec::new();
+        for (index, node) in self.items(node, &place).iter().enumerate() {
+            let place = place.item(index);
+            let Some((rule, _)) = read_rule(node, &place, Kind::File, self.now, &mut self.troubles) else { continue };
+            if ids.insert(rule.id.clone()) {
+                rules.push(rule);
+            } else {
+                let what = format!("a rule above has the id `{}` already", rule.id);
+                self.refuse_at(place.key("id"), At::Value, what, "give this one another id");
+            }
+        }
+        rules
+    }
+
+    fn playbooks(&mut self, node: Option<&Node>) -> Vec<Playbook> {
+        let place = KeyPath::of("playbooks");
+        let entries = match node {
+            None | Some(Node::Null) => return Vec::new(),
+            Some(Node::Map(entries)) => entries,
+            Some(_) => {
+                let remedy = "write names and the rules of each, such as `write-overload: [ … ]`";
+                self.refuse_at(place, At::Value, "this is not a map of playbooks", remedy);
+                return Vec::new();
+            }
+        };
+        let mut playbooks = Vec::new();
+        for (name, node) in entries {
+            let place = place.key(name);
+            if let Err(complaint) = Id::parse(name) {
+                self.refuse_at(place.clone(), At::Key, complaint.what, complaint.remedy);
+            }
+            let rules = self.templates(node, &place);
+            playbooks.push(Playbook { name: name.clone(), rules });
+        }
+        playbooks
+    }
+
+    fn templates(&mut self, node: &Node, place: &KeyPath) -> Vec<Template> {
+        let nodes = self.items(Some(node), place);
+        if nodes.is_empty() {
+            self.refuse_at(place.clone(), At::Key, "the playbook has no rules", "add one, or take the playbook out");
+        }
+        let mut templates: Vec<Template> = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let place = place.item(index);
+            let read = read_rule(node, &place, Kind::Template, self.now, &mut self.troubles);
+            let Some((rule, lifetime)) = read else { continue };
+            if templates.iter().any(|earlier| *earlier.id() == rule.id) {
+                let what = format!("a rule above has the id `{}` already", rule.id);
+                self.refuse_at(place.key("id"), At::Value, what, "give this one another id");
+            }
+            templates.push(Template::new(rule, lifetime.unwrap_or_default()));
+        }
+        templates
+    }
+
+    /// The items of a list; nothing at all is an empty list.
+    fn items<'n>(&mut self, node: Option<&'n Node>, place: &KeyPath) -> &'n [Node] {
+        match node {
+            None | Some(Node::Null) => &[],
+            Some(Node::List(items)) => items,
+            Some(_) => {
+                let remedy = "write a list, each rule with a dash before it: `- id: batch-yields`";
+                self.refuse_at(place.clone(), At::Value, "this is not a list of rules", remedy);
+                &[]
+            }
+        }
+    }
+}
+
+fn defaults(raw: &RawDefaults) -> Defaults {
+    let usual = Defaults::default();
+    Defaults {
+        mode: raw.mode.map_or(usual.mode, |word| word.0),
+        action: raw.action.map_or(usual.action, |word| word.0),
+        max_delay: raw.max_delay.map_or(usual.max_delay, |span| span.0),
+        error: raw.error.unwrap_or(usual.error),
+        unit_grace: raw.unit_grace.map_or(usual.unit_grace, |span| span.0),
+        lock_grace: raw.lock_grace.map_or(usual.lock_grace, |span| span.0),
+        lock_grace_statements: raw
+            .lock_grace_statements
+            .map_or(usual.lock_grace_statements, |count| u64::try_from(count.0).unwrap_or(u64::MAX)),
+        reject_pause: raw.reject_pause.map_or(usual.reject_pause, |span| span.0),
+    }
+}
+
+fn queue(raw: &RawQueue) -> Queue {
+    let usual = Queue::default();
+    let total = raw.total.map_or(usual.total, |count| count.0);
+    // A small total brings the other down with it.
+    Queue { per_identity: raw.per_identity.map_or(usual.per_identity.min(total), |count| count.0), total }
+}
+
+fn heartbeat_writers(raw: RawHeartbeatWriters) -> HeartbeatWriters {
+    let usual = HeartbeatWriters::default();
+    HeartbeatWriters {
+        users: raw.users.map_or(usual.users, |list| list.0.into_iter().map(|user| user.0).collect()),
+        tables: raw.tables.map_or(usual.tables, |list| list.0.into_iter().map(|table| table.0).collect()),
+    }
+}
