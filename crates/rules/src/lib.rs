@@ -30,10 +30,20 @@ mod activity;
 
 mod tables;
 
+mod explain;
+
+mod warnings;
+
+pub mod builtin;
+pub mod incident;
+pub mod lifetime;
+
 pub use compiled::{CompiledRule, Hits};
+pub use explain::{Because, Considered, Field, Outcome, Shielded};
 pub use judgement::{Fields, Judgement, LoginJudgement, Owners};
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
 pub use query::{Query, Tables};
 pub use rule::{Action, Active, Days, Do, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
 pub use ruleset::{Candidates, RuleSet};
 pub use timestamp::Timestamp;
+pub use warnings::{Warning, WarningKind};

@@ -13,6 +13,19 @@ pub struct Match {
     pub not: Vec<Condition>,
 }
 
+impl Match {
+    /// The same conditions and values, in whatever order.
+    pub fn is_same(&self, other: &Match) -> bool {
+        same_conditions(&self.conditions, &other.conditions) && same_conditions(&self.not, &other.not)
+    }
+}
+
+fn same_conditions(one: &[Condition], other: &[Condition]) -> bool {
+    let has_values = |all: &Condition, of: &Condition| of.values.iter().all(|value| all.values.contains(value));
+    let same = |a: &Condition, b: &Condition| a.key == b.key && has_values(a, b) && has_values(b, a);
+    one.len() == other.len() && one.iter().all(|a| other.iter().any(|b| same(a, b)))
+}
+
 /// One key and its values: it holds if any of them fits. Values are never empty and all of the key's kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {

@@ -34,3 +34,25 @@ pub enum Tables<'a> {
     /// Any. Every rule on tables can make things stricter, none can make them easier.
     Unknown,
 }
+
+impl<'a> Tables<'a> {
+    /// Tables beyond these are not looked at one by one: such a statement is like one whose tables are unknown.
+    pub const MOST: usize = 128;
+
+    /// What can be known for certain of which tables, within bounds. `None`: nothing.
+    pub(crate) fn known(self) -> Option<(&'a [Table], Certainty)> {
+        let (tables, certainty) = match self {
+            Tables::Known(tables) => (tables, Certainty::Known),
+            Tables::Among(tables) => (tables, Certainty::Among),
+            Tables::Unknown => return None,
+        };
+        (tables.len() <= Tables::MOST).then_some((tables, certainty))
+    }
+}
+
+/// Whether a list is of the tables themselves, or only holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    Known,
+    Among,
+}

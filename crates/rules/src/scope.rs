@@ -54,6 +54,19 @@ impl Pattern {
         }
     }
 
+    /// Whether it surely matches all that the other matches.
+    pub(crate) fn covers(&self, other: &Pattern) -> bool {
+        match (self, other) {
+            (Pattern::Anybody, _) | (_, Pattern::Nobody) => true,
+            (_, Pattern::Whole(whole)) => self.matches(&Name::new(whole)),
+            (Pattern::Prefix(prefix), Pattern::Part(part) | Pattern::Prefix(part)) => part.starts_with(&**prefix),
+            (Pattern::Part(_) | Pattern::Prefix(_), Pattern::Glob(pieces)) => {
+                pieces.iter().any(|piece| self.covers(&piece.anywhere()))
+            }
+            _ => self == other,
+        }
+    }
+
     pub(crate) fn fit(&self) -> Fit {
         match self {
             Pattern::Anybody => Fit::Anybody,
@@ -72,6 +85,14 @@ impl Piece {
             (text, _) if text.contains('*') => None,
             (text, true) => Some(Piece::Prefix(text.into())),
             (text, false) => Some(Piece::Part(text.into())),
+        }
+    }
+
+    fn anywhere(&self) -> Pattern {
+        match self {
+            Piece::Star => Pattern::Anybody,
+            Piece::Prefix(prefix) => Pattern::Prefix(prefix.clone()),
+            Piece::Part(part) => Pattern::Part(part.clone()),
         }
     }
 

@@ -74,6 +74,6 @@ pub(crate) fn max_connections(rule: &CompiledRule) -> f64 {
 }
 
 /// The lower the stricter.
-fn of_limit(limit: Option<u32>) -> f64 {
+pub(crate) fn of_limit(limit: Option<u32>) -> f64 {
     limit.map_or(f64::NEG_INFINITY, |limit| -f64::from(limit))
 }

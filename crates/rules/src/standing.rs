@@ -48,22 +48,6 @@ impl<'a> Standing<'a> {
         let with_warned = self.warns.then(|| self.with_warned.fields()).filter(|warned| *warned != enforced);
         Judgement { enforced, with_warned, matched: self.matched }
     }
-
-    /// The owner of `share` among the rules of one origin, for explaining.
-    pub(crate) fn owner(&self, field: FieldOf, mode: Mode, origin: Origin) -> Option<Claim<'a>> {
-        let slots = if mode == Mode::Enforce { &self.enforced } else { &self.with_warned };
-        let slot = match field {
-            FieldOf::Share => &slots.share,
-            FieldOf::Concurrency => &slots.concurrency,
-        };
-        if origin == Origin::Runtime { slot.runtime } else { slot.file }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FieldOf {
-    Share,
-    Concurrency,
 }
 
 impl<'a> Slots<'a> {
@@ -93,15 +77,15 @@ impl<'a> Slots<'a> {
 /// The owner of one field among the rules of the file, and among those of the run time. What is built in counts with
 /// both: a rule added in a hurry for everybody is not meant for the heartbeat either.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot<'a> {
+pub(crate) struct Slot<'a> {
     file: Option<Claim<'a>>,
     runtime: Option<Claim<'a>>,
 }
 
-type Strictness = fn(&CompiledRule) -> f64;
+pub(crate) type Strictness = fn(&CompiledRule) -> f64;
 
 impl<'a> Slot<'a> {
-    fn add(&mut self, claim: Claim<'a>, strictness: Strictness) {
+    pub(crate) fn add(&mut self, claim: Claim<'a>, strictness: Strictness) {
         let [file, runtime] = counts_with(claim.rule.origin);
         if file && outranks(&claim, self.file, strictness) {
             self.file = Some(claim);
@@ -114,6 +98,11 @@ impl<'a> Slot<'a> {
     fn would_change(&self, claim: &Claim<'a>, strictness: Strictness) -> bool {
         let [file, runtime] = counts_with(claim.rule.origin);
         (file && outranks(claim, self.file, strictness)) || (runtime && outranks(claim, self.runtime, strictness))
+    }
+
+    /// The owner among the rules that a rule of this origin competes with.
+    pub(crate) fn owner(&self, origin: Origin) -> Option<Claim<'a>> {
+        if origin == Origin::Runtime { self.runtime } else { self.file }
     }
 
     /// The stricter of both, unless the one of the run time overrides.

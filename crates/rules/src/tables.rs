@@ -2,10 +2,9 @@
 
 use statement::Table;
 
+use crate::compiled::CompiledRule;
 use crate::matching::Value;
-
-/// Tables beyond these are not looked at one by one: the statement is then like one whose tables are unknown.
-pub(crate) const MOST: usize = 128;
+use crate::query::Certainty;
 
 /// The tables of one condition.
 #[derive(Debug, Clone)]
@@ -58,7 +57,27 @@ impl TableSet {
     }
 
     /// All of the statement's tables, and it has some.
-    pub(crate) fn covers(&self, tables: &[Table], session_schema: Option<&[u8]>) -> bool {
+    fn covers(&self, tables: &[Table], session_schema: Option<&[u8]>) -> bool {
         !tables.is_empty() && tables.iter().all(|table| self.touch(table, session_schema) == Touch::Yes)
     }
+}
+
+/// The statement as a whole is the rule's: all of its tables are, and none of them is one that the rule leaves out.
+pub(crate) fn fit_whole(rule: &CompiledRule, tables: &[Table], schema: Option<&[u8]>, certainty: Certainty) -> bool {
+    let covered = |set: &TableSet| certainty == Certainty::Known && set.covers(tables, schema);
+    rule.holds().tables.as_ref().is_none_or(covered)
+        && rule.not().tables.as_ref().is_none_or(|set| set.touch_any(tables, schema) == Touch::No)
+}
+
+/// As far as this table goes the statement may be the rule's, unless it surely touches a table that the rule leaves out.
+pub(crate) fn may_fit_one(
+    rule: &CompiledRule,
+    table: &Table,
+    tables: &[Table],
+    schema: Option<&[u8]>,
+    certainty: Certainty,
+) -> bool {
+    let left_out = |set: &TableSet| certainty == Certainty::Known && set.touch_any(tables, schema) == Touch::Yes;
+    rule.holds().tables.as_ref().is_none_or(|set| set.touch(table, schema) != Touch::No)
+        && !rule.not().tables.as_ref().is_some_and(left_out)
 }

@@ -13,6 +13,11 @@ impl Timestamp {
         Timestamp(self.0.saturating_add(millis))
     }
 
+    pub fn minus(self, duration: Duration) -> Timestamp {
+        let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(millis))
+    }
+
     /// Zero if `earlier` is not earlier.
     pub fn since(self, earlier: Timestamp) -> Duration {
         u64::try_from(self.0.saturating_sub(earlier.0)).map_or(Duration::ZERO, Duration::from_millis)

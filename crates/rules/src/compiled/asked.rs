@@ -48,6 +48,30 @@ impl Asked {
         }
     }
 
+    pub(crate) fn key(&self) -> Key {
+        match self {
+            Asked::Class(_) => Key::Class,
+            Asked::Shape(_) => Key::Shape,
+            Asked::Schema(_) => Key::Schema,
+            Asked::Fingerprint(_) => Key::Fingerprint,
+        }
+    }
+
+    /// What the query has for the key, for people.
+    pub(crate) fn found(&self, query: &impl Query) -> Option<String> {
+        match self {
+            Asked::Class(_) => Some(query.class().to_string()),
+            Asked::Shape(_) => {
+                let shown = query.shapes();
+                let shapes = Shapes::NAMES.into_iter().filter(|(_, shape)| shown.contains(*shape));
+                let names: Vec<&str> = shapes.map(|(name, _)| name).collect();
+                Some(names.join(", ")).filter(|names| !names.is_empty())
+            }
+            Asked::Schema(_) => query.schema().map(|schema| String::from_utf8_lossy(schema).into_owned()),
+            Asked::Fingerprint(_) => Some(query.fingerprint().to_string()),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Asked::Class(classes) => *classes == Classes::default(),

@@ -59,6 +59,35 @@ impl Fact {
         holds.then_some(Fit::Exact)
     }
 
+    pub(crate) fn key(&self) -> Key {
+        let name = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+        match self {
+            Fact::Scope(_) => Key::Scope,
+            Fact::User(_) => Key::User,
+            Fact::Address(_) => Key::Address,
+            Fact::Listener(_) => Key::Listener,
+            Fact::Tool(_) => Key::Tool,
+            Fact::Attr(key, _) => Key::Attr(name(key)),
+            Fact::Tag(key, _) => Key::Tag(name(key)),
+            Fact::QueryAttr(key, _) => Key::QueryAttr(name(key)),
+        }
+    }
+
+    /// What the identity has for the key, for people.
+    pub(crate) fn found(&self, identity: &Identity) -> Option<String> {
+        let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        match self {
+            Fact::Scope(_) => Some(identity.name.to_string()),
+            Fact::User(_) => Some(text(&identity.user)),
+            Fact::Address(_) => identity.address.map(|address| address.to_string()),
+            Fact::Listener(_) => Some(identity.listener.to_string()),
+            Fact::Tool(_) => identity.tool.as_deref().map(text),
+            Fact::Attr(key, _) => identity.attrs.get(key).map(text),
+            Fact::Tag(key, _) => identity.tags.get(key).map(text),
+            Fact::QueryAttr(key, _) => identity.query_attrs.get(key).map(text),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Fact::Scope(patterns) => patterns.iter().all(|pattern| *pattern == Pattern::Nobody),

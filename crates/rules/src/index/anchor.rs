@@ -39,10 +39,10 @@ pub(super) fn places(rule: &CompiledRule) -> impl Iterator<Item = Place<'_>> {
     let holds = rule.holds();
     let facts = holds.facts.iter().filter_map(|fact| Some(Place { values: of_fact(fact)?, cost: 0 }));
     let asked = holds.asked.iter().map(|asked| Place { values: of_asked(asked), cost: asked.cost() + 1 });
-    let tables = holds.tables.iter().map(|tables| Place {
-        values: tables.names().map(|name| vec![Anchor::Table(name)]).collect(),
-        cost: u8::MAX,
-    });
+    let tables = holds
+        .tables
+        .iter()
+        .map(|tables| Place { values: tables.names().map(|name| vec![Anchor::Table(name)]).collect(), cost: u8::MAX });
     facts.chain(asked).chain(tables)
 }
 

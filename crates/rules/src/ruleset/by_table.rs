@@ -6,20 +6,12 @@ use std::ops::ControlFlow;
 use statement::Table;
 
 use super::{Case, RuleSet};
-use crate::compiled::CompiledRule;
 use crate::judgement::Judgement;
-use crate::query::{Query, Tables};
+use crate::query::{Certainty, Query};
 use crate::rule::Mode;
 use crate::specificity::Claim;
 use crate::standing::Standing;
-use crate::tables::{MOST, TableSet, Touch};
-
-/// What is known of the tables: all of them, or a list that holds them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Certainty {
-    Known,
-    Among,
-}
+use crate::tables::{fit_whole, may_fit_one};
 
 impl RuleSet {
     /// Whether a rule on tables could change what `standing`, the rules without them, say.
@@ -38,14 +30,9 @@ impl RuleSet {
 
     /// `standing` with the rules on tables.
     pub(super) fn judge_tables<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
-        match case.query.tables() {
-            Tables::Known(tables) if tables.len() <= MOST => {
-                self.judge_each_table(case, standing, tables, Certainty::Known)
-            }
-            Tables::Among(tables) if tables.len() <= MOST => {
-                self.judge_each_table(case, standing, tables, Certainty::Among)
-            }
-            Tables::Known(_) | Tables::Among(_) | Tables::Unknown => self.judge_any_table(case, standing),
+        match case.query.tables().known() {
+            Some((tables, certainty)) => self.judge_each_table(case, standing, tables, certainty),
+            None => self.judge_any_table(case, standing),
         }
     }
 
@@ -59,7 +46,7 @@ impl RuleSet {
         let schema = case.query.schema();
         let mut whole = *standing;
         self.each_found(case, tables, |claim, mode| {
-            if fits_whole(claim.rule, tables, schema, certainty) {
+            if fit_whole(claim.rule, tables, schema, certainty) {
                 whole.add(claim, mode);
             }
         });
@@ -127,24 +114,4 @@ impl RuleSet {
         }
         ControlFlow::Continue(())
     }
-}
-
-/// The statement as a whole is the rule's: all of its tables are, and none of them is one that the rule leaves out.
-pub(crate) fn fits_whole(rule: &CompiledRule, tables: &[Table], schema: Option<&[u8]>, certainty: Certainty) -> bool {
-    let covered = |set: &TableSet| certainty == Certainty::Known && set.covers(tables, schema);
-    rule.holds().tables.as_ref().is_none_or(covered)
-        && rule.not().tables.as_ref().is_none_or(|set| set.touch_any(tables, schema) == Touch::No)
-}
-
-/// As far as this table goes the statement may be the rule's, unless it surely touches a table that the rule leaves out.
-pub(crate) fn may_fit_one(
-    rule: &CompiledRule,
-    table: &Table,
-    tables: &[Table],
-    schema: Option<&[u8]>,
-    certainty: Certainty,
-) -> bool {
-    let left_out = |set: &TableSet| certainty == Certainty::Known && set.touch_any(tables, schema) == Touch::Yes;
-    rule.holds().tables.as_ref().is_none_or(|set| set.touch(table, schema) != Touch::No)
-        && !rule.not().tables.as_ref().is_some_and(left_out)
 }

@@ -1,0 +1,137 @@
+//! Why each rule does or does not decide a query, for people. Slow: it looks at every rule and at every condition.
+
+mod matched;
+mod words;
+
+use identity::Identity;
+
+use crate::compiled::CompiledRule;
+use crate::matching::Key;
+use crate::query::Query;
+use crate::rule::Mode;
+use crate::ruleset::RuleSet;
+use crate::timestamp::Timestamp;
+
+/// A rule, and what became of it. [`Outcome`] prints as a sentence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Considered<'a> {
+    pub rule: &'a CompiledRule,
+    pub outcome: Outcome<'a>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome<'a> {
+    Matches {
+        /// Warn: what it owns and who shields it is as if it were in force.
+        mode: Mode,
+        /// Not all of the statement's tables are the rule's, or they are not known: it can only make things stricter.
+        partly: bool,
+        owns: Vec<Field>,
+        /// Fields that it sets and others own.
+        shielded: Vec<Shielded<'a>>,
+    },
+    /// Everything fits, but its mode is off.
+    Off,
+    /// Everything fits, but it has ended.
+    Expired { since: Timestamp },
+    /// Everything fits, but these are not its hours.
+    Inactive { until: Option<Timestamp> },
+    /// No value of the condition fits what was found.
+    ConditionFailed { key: Key, found: Option<String> },
+    /// A value under `not` fits what was found.
+    NotFailed { key: Key, found: Option<String> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    Share,
+    MaxConcurrency,
+    /// Owned at login.
+    MaxConnections,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shielded<'a> {
+    pub field: Field,
+    /// The owner. `None`: nobody owns the field.
+    pub by: Option<&'a CompiledRule>,
+    pub because: Because,
+}
+
+/// Why another rule owns a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Because {
+    Priority,
+    MoreKeys,
+    MoreExact,
+    Stricter,
+    /// Alike in everything: the first in the order of the ids owns.
+    Id,
+    /// Of the owners of the file and of the run time the stricter stands.
+    OtherOriginStricter,
+    /// The run-time rule says `override`.
+    Overridden,
+    /// It matches only a part of the statement's tables, and is not stricter than the owner.
+    Partly,
+    /// `max_connections` counts at login, where not all of its keys are known.
+    NotAtLogin,
+}
+
+impl RuleSet {
+    /// What became of every rule: first the owners, then what matches and is shielded, then the others, each in their order.
+    pub fn explain<'s, Q: Query>(
+        &'s self,
+        identity: &Identity,
+        query: &Q,
+        now: Timestamp,
+        default_mode: Mode,
+    ) -> Vec<Considered<'s>> {
+        let case = matched::Case { identity, query, now, default_mode };
+        let matched = matched::Matched::new(self, &case);
+        let outcome = |rule: &'s CompiledRule| match failed(rule, &case) {
+            Some(failed) => failed,
+            None => matched.outcome(rule, &case),
+        };
+        let mut considered: Vec<Considered<'s>> =
+            self.rules().iter().map(|rule| Considered { rule, outcome: outcome(rule) }).collect();
+        considered.sort_by_key(|considered| match &considered.outcome {
+            Outcome::Matches { owns, .. } if !owns.is_empty() => 0,
+            Outcome::Matches { .. } => 1,
+            Outcome::Off | Outcome::Expired { .. } | Outcome::Inactive { .. } => 2,
+            Outcome::ConditionFailed { .. } | Outcome::NotFailed { .. } => 3,
+        });
+        considered
+    }
+}
+
+/// The first condition that does not fit or, if all do, why the rule does not count now.
+fn failed<'a, Q: Query>(rule: &CompiledRule, case: &matched::Case<'_, Q>) -> Option<Outcome<'a>> {
+    let (identity, query) = (case.identity, case.query);
+    if let Some(fact) = rule.holds().facts.iter().find(|fact| fact.fit(identity).is_none()) {
+        return Some(Outcome::ConditionFailed { key: fact.key(), found: fact.found(identity) });
+    }
+    if let Some(asked) = rule.holds().asked.iter().find(|asked| !asked.fits(query)) {
+        return Some(Outcome::ConditionFailed { key: asked.key(), found: asked.found(query) });
+    }
+    if let Some(fact) = rule.not().facts.iter().find(|fact| fact.fit(identity).is_some()) {
+        return Some(Outcome::NotFailed { key: fact.key(), found: fact.found(identity) });
+    }
+    if let Some(asked) = rule.not().asked.iter().find(|asked| asked.fits(query)) {
+        return Some(Outcome::NotFailed { key: asked.key(), found: asked.found(query) });
+    }
+    matched::failed_tables(rule, query).or_else(|| not_now(rule, case.now, case.default_mode))
+}
+
+fn not_now<'a>(rule: &CompiledRule, now: Timestamp, default_mode: Mode) -> Option<Outcome<'a>> {
+    if rule.mode.unwrap_or(default_mode) == Mode::Off {
+        return Some(Outcome::Off);
+    }
+    if let Some(since) = rule.expires.filter(|expires| *expires <= now) {
+        return Some(Outcome::Expired { since });
+    }
+    let hours = rule.active.as_ref().filter(|hours| !hours.is_active(now))?;
+    Some(Outcome::Inactive { until: hours.next_change(now) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! Of the rules that match: what each owns, and who owns what it does not.
+
+use identity::Identity;
+use statement::Table;
+
+use super::{Because, Field, Outcome, Shielded};
+use crate::compiled::CompiledRule;
+use crate::judgement::{Judgement, LoginJudgement};
+use crate::matching::Key;
+use crate::query::{Certainty, Query, Tables};
+use crate::rule::{Mode, Origin};
+use crate::ruleset::RuleSet;
+use crate::specificity::{self, Claim, Exactness};
+use crate::standing::{Slot, Strictness};
+use crate::tables::{Touch, fit_whole};
+use crate::timestamp::Timestamp;
+
+pub(super) struct Case<'q, Q> {
+    pub(super) identity: &'q Identity,
+    pub(super) query: &'q Q,
+    pub(super) now: Timestamp,
+    pub(super) default_mode: Mode,
+}
+
+/// The judgement, and who would own each field among the rules that match as a whole.
+pub(super) struct Matched<'s> {
+    judgement: Judgement<'s>,
+    login: LoginJudgement<'s>,
+    enforced: Slots<'s>,
+    with_warned: Slots<'s>,
+}
+
+#[derive(Default)]
+struct Slots<'s> {
+    share: Slot<'s>,
+    concurrency: Slot<'s>,
+    connections: Slot<'s>,
+}
+
+impl<'s> Matched<'s> {
+    pub(super) fn new<Q: Query>(rules: &'s RuleSet, case: &Case<'_, Q>) -> Matched<'s> {
+        let Case { identity, query, now, default_mode } = *case;
+        let candidates = rules.candidates(identity);
+        let mut matched = Matched {
+            judgement: rules.judge(&candidates, identity, &Asking(query), now, default_mode),
+            login: rules.judge_login(&candidates, identity, query.schema(), now, default_mode),
+            enforced: Slots::default(),
+            with_warned: Slots::default(),
+        };
+        for rule in rules.rules() {
+            if let (Some(exactness), Some(mode)) = (fits_as_a_whole(rule, case), rule.mode_at(now, default_mode)) {
+                let claim = Claim { rule, exactness };
+                matched.with_warned.add(claim, query.schema());
+                if mode == Mode::Enforce {
+                    matched.enforced.add(claim, query.schema());
+                }
+            }
+        }
+        matched
+    }
+
+    /// Of a rule that matches, at least in part.
+    pub(super) fn outcome<Q: Query>(&self, rule: &'s CompiledRule, case: &Case<'_, Q>) -> Outcome<'s> {
+        let mode = rule.mode.unwrap_or(case.default_mode);
+        let exactness = fits_as_a_whole(rule, case);
+        let (mut owns, mut shielded) = (Vec::new(), Vec::new());
+        for field in Field::ALL.into_iter().filter(|field| field.is_set(rule)) {
+            let owners = self.owners(field, mode);
+            if owners.contains(&Some(rule)) {
+                owns.push(field);
+                continue;
+            }
+            let owner = owners.into_iter().flatten().next();
+            let (by, because) = match exactness {
+                _ if field == Field::MaxConnections && !rule.fits_login(case.query.schema()) => {
+                    (None, Because::NotAtLogin)
+                }
+                None => (owner, Because::Partly),
+                Some(exactness) => self.shield(Claim { rule, exactness }, field, mode, owner),
+            };
+            shielded.push(Shielded { field, by, because });
+        }
+        Outcome::Matches { mode, partly: exactness.is_none(), owns, shielded }
+    }
+
+    /// Who owns a field in the end.
+    fn owners(&self, field: Field, mode: Mode) -> Vec<Option<&'s CompiledRule>> {
+        let as_warned = mode == Mode::Warn;
+        let fields = self.judgement.with_warned.filter(|_| as_warned).unwrap_or(self.judgement.enforced);
+        let connections = self.login.with_warned.filter(|_| as_warned).unwrap_or(self.login.enforced);
+        match field {
+            Field::Share => vec![fields.share],
+            Field::MaxConcurrency => fields.concurrency.iter().map(Some).collect(),
+            Field::MaxConnections => connections.iter().map(Some).collect(),
+        }
+    }
+
+    fn shield(
+        &self,
+        claim: Claim<'s>,
+        field: Field,
+        mode: Mode,
+        owner: Option<&'s CompiledRule>,
+    ) -> (Option<&'s CompiledRule>, Because) {
+        let slots = if mode == Mode::Enforce { &self.enforced } else { &self.with_warned };
+        match slots.of(field).owner(claim.rule.origin) {
+            Some(first) if first.rule != claim.rule => (Some(first.rule), why(&first, &claim, field.strictness())),
+            // It is the first of its own kind, so what stands is of the other kind, or of a part of the tables.
+            Some(_) | None => {
+                let overridden = owner.is_some_and(|owner| owner.overrides && owner.origin == Origin::Runtime);
+                let because = if overridden { Because::Overridden } else { Because::OtherOriginStricter };
+                (owner, because)
+            }
+        }
+    }
+}
+
+impl<'s> Slots<'s> {
+    fn add(&mut self, claim: Claim<'s>, schema: Option<&[u8]>) {
+        for field in Field::ALL.into_iter().filter(|field| field.is_set(claim.rule)) {
+            if field == Field::MaxConnections && !claim.rule.fits_login(schema) {
+                continue;
+            }
+            let slot = match field {
+                Field::Share => &mut self.share,
+                Field::MaxConcurrency => &mut self.concurrency,
+                Field::MaxConnections => &mut self.connections,
+            };
+            slot.add(claim, field.strictness());
+        }
+    }
+
+    fn of(&self, field: Field) -> &Slot<'s> {
+        match field {
+            Field::Share => &self.share,
+            Field::MaxConcurrency => &self.concurrency,
+            Field::MaxConnections => &self.connections,
+        }
+    }
+}
+
+impl Field {
+    pub const ALL: [Field; 3] = [Field::Share, Field::MaxConcurrency, Field::MaxConnections];
+
+    pub(crate) fn is_set(self, rule: &crate::rule::Rule) -> bool {
+        match self {
+            Field::Share => rule.effect.share.is_some(),
+            Field::MaxConcurrency => rule.effect.limits.max_concurrency.is_some(),
+            Field::MaxConnections => rule.effect.limits.max_connections.is_some(),
+        }
+    }
+
+    fn strictness(self) -> Strictness {
+        match self {
+            Field::Share => specificity::share,
+            Field::MaxConcurrency => specificity::max_concurrency,
+            Field::MaxConnections => specificity::max_connections,
+        }
+    }
+}
+
+fn why(owner: &Claim<'_>, other: &Claim<'_>, strictness: Strictness) -> Because {
+    if owner.rule.priority != other.rule.priority {
+        Because::Priority
+    } else if owner.rule.keys() != other.rule.keys() {
+        Because::MoreKeys
+    } else if owner.exactness != other.exactness {
+        Because::MoreExact
+    } else if strictness(owner.rule) > strictness(other.rule) {
+        Because::Stricter
+    } else {
+        Because::Id
+    }
+}
+
+/// How exactly it fits; `None` if it does not, or not all of the statement's tables.
+fn fits_as_a_whole<Q: Query>(rule: &CompiledRule, case: &Case<'_, Q>) -> Option<Exactness> {
+    let exactness = rule.fits_identity(case.identity).filter(|_| rule.fits_query(case.query))?;
+    let known = || case.query.tables().known();
+    let fits = |(tables, certainty)| fit_whole(rule, tables, case.query.schema(), certainty);
+    let whole = !rule.needs_tables() || known().is_some_and(fits);
+    whole.then_some(exactness)
+}
+
+/// The tables surely do not fit.
+pub(super) fn failed_tables<'a>(rule: &CompiledRule, query: &impl Query) -> Option<Outcome<'a>> {
+    if !rule.needs_tables() {
+        return None;
+    }
+    let schema = query.schema();
+    let (tables, certainty) = query.tables().known()?;
+    if rule.holds().tables.as_ref().is_some_and(|set| set.touch_any(tables, schema) == Touch::No) {
+        return Some(Outcome::ConditionFailed { key: Key::Table, found: printed(tables) });
+    }
+    let left_out = rule.not().tables.as_ref().is_some_and(|set| set.touch_any(tables, schema) == Touch::Yes);
+    (left_out && certainty == Certainty::Known).then(|| Outcome::NotFailed { key: Key::Table, found: printed(tables) })
+}
+
+fn printed(tables: &[Table]) -> Option<String> {
+    let print = |table: &Table| match &table.schema {
+        Some(schema) => format!("{schema}.{}", table.name),
+        None => table.name.to_string(),
+    };
+    let names: Vec<String> = tables.iter().map(print).collect();
+    Some(names.join(", ")).filter(|names| !names.is_empty())
+}
+
+/// The same query, by somebody who wants to know of every exemption.
+struct Asking<'q, Q>(&'q Q);
+
+impl<Q: Query> Query for Asking<'_, Q> {
+    fn schema(&self) -> Option<&[u8]> {
+        self.0.schema()
+    }
+
+    fn class(&self) -> statement::Class {
+        self.0.class()
+    }
+
+    fn shapes(&self) -> statement::Shapes {
+        self.0.shapes()
+    }
+
+    fn fingerprint(&self) -> statement::Fingerprint {
+        self.0.fingerprint()
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        self.0.tables()
+    }
+}

@@ -1,0 +1,66 @@
+//! Rules on what a client says of itself.
+
+use identity::{Settings, Trust};
+
+use super::WarningKind;
+use crate::matching::{Condition, Key, Value};
+use crate::rule::{Rule, Share};
+
+pub(super) fn find(rule: &Rule, identity: &Settings) -> Option<WarningKind> {
+    let claim = rule.matching.conditions.iter().find(|condition| is_claim(condition, identity))?;
+    let key = claim.key.clone();
+    let limits = rule.effect.limits;
+    let limited = limits.max_concurrency.is_some() || limits.max_connections.is_some();
+    let strictness = rule.effect.share.map_or(0.0, Share::strictness);
+    if limited || strictness > 0.0 {
+        return (!concerns_only_trusted(rule, identity)).then_some(WarningKind::Escapable { key });
+    }
+    (!may_concern_trusted(rule, identity)).then_some(WarningKind::UntrustedFavour { key })
+}
+
+/// A name is a claim if no part of it can be anything else. `*` needs no claim.
+fn is_claim(condition: &Condition, identity: &Settings) -> bool {
+    match condition.key {
+        Key::Attr(_) | Key::Tag(_) | Key::QueryAttr(_) | Key::Tool => true,
+        Key::Scope => {
+            let everybody =
+                condition.values.iter().any(|value| matches!(value, Value::Scope(scope) if &*scope.text == "*"));
+            !everybody && !identity.name.iter().any(identity::NamePart::is_trusted)
+        }
+        Key::User
+        | Key::Address
+        | Key::Schema
+        | Key::Listener
+        | Key::Class
+        | Key::Fingerprint
+        | Key::Table
+        | Key::Shape => false,
+    }
+}
+
+/// Whoever is trusted to make claims does not leave them out.
+fn concerns_only_trusted(rule: &Rule, identity: &Settings) -> bool {
+    rule.matching
+        .conditions
+        .iter()
+        .any(|condition| condition.values.iter().all(|value| is_trusted(condition, value, identity)))
+}
+
+fn may_concern_trusted(rule: &Rule, identity: &Settings) -> bool {
+    let by_user = identity.trust_claims_of.iter().any(|trust| matches!(trust, Trust::User(_)));
+    let by_network = identity.trust_claims_of.iter().any(|trust| matches!(trust, Trust::Network(_)));
+    let condition = |key: Key| rule.matching.conditions.iter().find(move |condition| condition.key == key);
+    let any = |condition: &Condition| condition.values.iter().any(|value| is_trusted(condition, value, identity));
+    // Who is trusted by user may come from anywhere, and who is trusted by network may be any user.
+    let user_may = by_user && condition(Key::User).is_none_or(any);
+    let network_may = by_network && condition(Key::Address).is_none_or(any);
+    user_may || network_may
+}
+
+fn is_trusted(condition: &Condition, value: &Value, identity: &Settings) -> bool {
+    identity.trust_claims_of.iter().any(|trust| match (&condition.key, trust, value) {
+        (Key::User, Trust::User(trusted), Value::Text(user)) => trusted == user,
+        (Key::Address, Trust::Network(trusted), Value::Network(network)) => trusted.contains(network),
+        _ => false,
+    })
+}

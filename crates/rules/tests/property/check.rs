@@ -1,0 +1,171 @@
+//! One set of rules and one client's query, judged by the index and by the oracle.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use identity::Identity;
+use rules::{Fields, Judgement, Mode, Owners, Query, Rule, RuleSet, Tables, Timestamp};
+use statement::{Class, Fingerprint, Shapes};
+
+use super::oracle::{self, Asked, Expected, Touched};
+use super::subjects;
+
+/// How often something happened, to see that the cases are worth their time.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) cases: u32,
+    pub(crate) shares: u32,
+    pub(crate) limits: u32,
+    pub(crate) connections: u32,
+    pub(crate) warned: u32,
+    pub(crate) stricter_by_claim: u32,
+    pub(crate) parsed: u32,
+}
+
+pub(crate) struct Asking<'a> {
+    asked: &'a Asked,
+    parsed: Cell<u32>,
+}
+
+impl<'a> Asking<'a> {
+    pub(crate) fn new(asked: &'a Asked) -> Asking<'a> {
+        Asking { asked, parsed: Cell::new(0) }
+    }
+}
+
+impl Query for Asking<'_> {
+    fn schema(&self) -> Option<&[u8]> {
+        self.asked.schema.as_deref()
+    }
+
+    fn class(&self) -> Class {
+        self.asked.class
+    }
+
+    fn shapes(&self) -> Shapes {
+        self.asked.shapes
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.asked.fingerprint
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        self.parsed.set(self.parsed.get() + 1);
+        match &self.asked.tables {
+            Touched::Known(tables) => Tables::Known(tables),
+            Touched::Among(tables) => Tables::Among(tables),
+            Touched::Unknown => Tables::Unknown,
+        }
+    }
+}
+
+/// Panics if they disagree.
+pub(crate) fn check(
+    rules: &[Rule],
+    [trusted, all]: [&Identity; 2],
+    asked: &Asked,
+    now: Timestamp,
+    default_mode: Mode,
+    seen: &mut Seen,
+) {
+    let set = RuleSet::new(rules.to_vec(), &subjects::digests);
+    let judge = |identity: &Identity| {
+        let case = oracle::Case { rules, identity, asked, now, default_mode, digests: subjects::digests };
+        judge_one(&set, &case)
+    };
+    let (on_trusted, parsed) = judge(trusted);
+    let (on_all, _) = judge(all);
+    let stands = on_trusted.stricter(on_all);
+    assert_monotone(&on_trusted, &stands);
+    seen.cases += 1;
+    seen.parsed += parsed;
+    seen.shares += u32::from(stands.enforced.share.is_some());
+    seen.limits += u32::from(!stands.enforced.concurrency.is_empty());
+    seen.warned += u32::from(stands.with_warned.is_some());
+    seen.stricter_by_claim += u32::from(stands.enforced.strictness() > on_trusted.enforced.strictness());
+    let case = oracle::Case { rules, identity: trusted, asked, now, default_mode, digests: subjects::digests };
+    seen.connections += u32::from(check_login(&set, &case));
+    for identity in [trusted, all] {
+        let case = oracle::Case { rules, identity, asked, now, default_mode, digests: subjects::digests };
+        check_explanation(&set, &case);
+    }
+}
+
+fn judge_one<'s>(set: &'s RuleSet, case: &oracle::Case) -> (Judgement<'s>, u32) {
+    let query = Asking::new(case.asked);
+    let candidates = set.candidates(case.identity);
+    let judgement = set.judge(&candidates, case.identity, &query, case.now, case.default_mode);
+    assert!(query.parsed.get() <= 1, "parsed {} times", query.parsed.get());
+    let enforced = oracle::judge(case, false);
+    assert_same(&judgement.enforced, &enforced, case.rules);
+    let warned = oracle::judge(case, true);
+    assert_same(&judgement.with_warned.unwrap_or(judgement.enforced), &warned, case.rules);
+    if let Some(with_warned) = judgement.with_warned {
+        assert_ne!(with_warned, judgement.enforced);
+    }
+    (judgement, query.parsed.get())
+}
+
+fn assert_same(fields: &Fields, expected: &Expected, rules: &[Rule]) {
+    assert_eq!(fields.strictness(), expected.strictness, "{fields:?} {expected:?}");
+    let owner = fields.share.map(|rule| rule.id.to_string());
+    assert!(expected.share.contains(&owner), "{owner:?} is not in {expected:?}");
+    assert_limits(&fields.concurrency, &expected.concurrency, rules);
+}
+
+/// All of them or, if there are too many, as many as there is room for, the lowest first.
+fn assert_limits(owners: &Owners, expected: &BTreeSet<String>, rules: &[Rule]) {
+    let found: BTreeSet<String> = owners.iter().map(|rule| rule.id.to_string()).collect();
+    if expected.len() <= Owners::MOST {
+        assert_eq!(found, *expected);
+        return;
+    }
+    let limit = |id: &String| rules.iter().find(|rule| *rule.id == **id).unwrap().effect.limits.max_concurrency;
+    let mut lowest: Vec<_> = expected.iter().map(limit).collect();
+    lowest.sort();
+    lowest.truncate(Owners::MOST);
+    let mut kept: Vec<_> = found.iter().map(limit).collect();
+    kept.sort();
+    assert_eq!(kept, lowest);
+}
+
+/// What a client says of itself never makes anything easier for it.
+fn assert_monotone(on_trusted: &Judgement, stands: &Judgement) {
+    assert!(stands.enforced.strictness() >= on_trusted.enforced.strictness());
+    let kept = on_trusted.enforced.concurrency.iter().all(|rule| stands.enforced.concurrency.contains(rule));
+    assert!(kept || stands.enforced.concurrency.len() == Owners::MOST);
+}
+
+fn check_login(set: &RuleSet, case: &oracle::Case) -> bool {
+    let candidates = set.candidates(case.identity);
+    let schema = case.asked.schema.as_deref();
+    let judgement = set.judge_login(&candidates, case.identity, schema, case.now, case.default_mode);
+    let ids = |owners: &Owners| owners.iter().map(|rule| rule.id.to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(ids(&judgement.enforced), oracle::judge_login(case, false));
+    assert_eq!(ids(&judgement.with_warned.unwrap_or(judgement.enforced)), oracle::judge_login(case, true));
+    !judgement.enforced.is_empty()
+}
+
+/// Every rule is explained once, and those that are said to own do.
+fn check_explanation(set: &RuleSet, case: &oracle::Case) {
+    let query = Asking::new(case.asked);
+    let considered = set.explain(case.identity, &query, case.now, case.default_mode);
+    assert_eq!(considered.len(), case.rules.len());
+    let owning = |field: rules::Field| -> BTreeSet<String> {
+        let owns = |considered: &&rules::Considered| match &considered.outcome {
+            rules::Outcome::Matches { mode: Mode::Enforce, owns, .. } => owns.contains(&field),
+            _ => false,
+        };
+        considered.iter().filter(owns).map(|considered| considered.rule.id.to_string()).collect()
+    };
+    let expected = oracle::judge(case, false);
+    let share: BTreeSet<Option<String>> = owning(rules::Field::Share).into_iter().map(Some).collect();
+    let owned = if share.is_empty() { BTreeSet::from([None]) } else { share };
+    assert!(owned.len() == 1 && owned.is_subset(&expected.share), "{considered:#?}");
+    if expected.concurrency.len() <= Owners::MOST {
+        assert_eq!(owning(rules::Field::MaxConcurrency), expected.concurrency);
+    }
+    assert_eq!(owning(rules::Field::MaxConnections), oracle::judge_login(case, false), "{considered:#?}");
+    considered.iter().for_each(|considered| assert!(!considered.outcome.to_string().is_empty()));
+}
