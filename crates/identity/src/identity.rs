@@ -24,3 +24,10 @@ pub struct Identity {
     /// A program told by the words that it puts into its comments or attributes, such as `gh-ost`.
     pub tool: Option<Box<[u8]>>,
 }
+
+impl Identity {
+    /// Whether anything of it is only what the client says of itself.
+    pub fn has_claims(&self) -> bool {
+        !(self.attrs.is_empty() && self.tags.is_empty() && self.query_attrs.is_empty()) || self.tool.is_some()
+    }
+}

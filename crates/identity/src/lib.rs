@@ -8,16 +8,22 @@ mod identity;
 mod identities;
 mod settings;
 
-mod name;
-mod pairs;
+mod comments;
 mod said;
+mod tool;
+
+mod limits;
+mod name;
+mod naming;
+mod pairs;
 
 mod clients;
 
 pub use clients::{Client, Clients, Counts};
+pub use comments::read_comments;
 pub use identities::{Connection, Identities, of_connection, of_query};
 pub use identity::Identity;
 pub use name::Name;
 pub use pairs::Pairs;
-pub use said::{Kept, Said, read_comments};
+pub use said::{Kept, Said};
 pub use settings::{NamePart, Settings, Trust};

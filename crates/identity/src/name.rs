@@ -11,11 +11,22 @@ impl Name {
     /// The name of those who said nothing that a name could be made of.
     pub const UNATTRIBUTED: &str = "unattributed";
 
+    /// The name of those for whom there is no more room in a table of names.
+    pub const OVERFLOW: &str = "__overflow__";
+
     /// From text whose parts are separated by `:`; empty parts are left out. Empty gives the name of the unattributed.
     pub fn new(text: &str) -> Name {
         let parts: Vec<&str> = text.split(':').filter(|part| !part.is_empty()).collect();
         let text = if parts.is_empty() { Name::UNATTRIBUTED.to_owned() } else { parts.join(":") };
         Name { text: text.into() }
+    }
+
+    pub fn unattributed() -> Name {
+        Name { text: Name::UNATTRIBUTED.into() }
+    }
+
+    pub fn overflow() -> Name {
+        Name { text: Name::OVERFLOW.into() }
     }
 
     pub fn as_str(&self) -> &str {

@@ -1,10 +1,14 @@
 //! Keys and values of one source, each key once.
 
+use std::sync::Arc;
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Pairs {
-    /// In the order of the keys.
-    pairs: Box<[(Box<[u8]>, Box<[u8]>)]>,
+    /// In the order of the keys. Shared: the attributes of a connection are those of all its queries.
+    pairs: Arc<[Pair]>,
 }
+
+type Pair = (Box<[u8]>, Box<[u8]>);
 
 impl Pairs {
     /// Of a key that is given twice with different values neither counts; the second value is how many such keys
