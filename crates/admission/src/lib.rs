@@ -1,0 +1,37 @@
+//! May it go now: units, dice, limits, the queue, and the error that a refused client gets.
+//!
+//! The relay asks through [`port`]; it forwards nothing without a [`port::Permit`]. Who asks is `identity`'s business, what
+//! is asked `statement`'s, which rule owns it `rules`'. What is decided here is pure: [`unit`], [`attempt`] and [`limits`]
+//! take the time and the dice as arguments. Only `hold` and `gatekeeper` know a clock.
+//!
+//! It never sees a socket, never reads a file and never keeps SQL. Read [`unit`] first.
+#![forbid(unsafe_code)]
+
+// What the relay sees.
+pub mod port;
+
+// One session's verdicts, in their order.
+mod session_gate;
+
+pub mod unit;
+
+mod question;
+
+pub mod attempt;
+
+pub mod limits;
+
+mod hold;
+
+pub mod refusal;
+
+// What the sessions share.
+mod gatekeeper;
+
+mod note;
+
+pub mod policy;
+pub mod stats;
+
+pub use gatekeeper::Gatekeeper;
+pub use note::Note;

@@ -1,0 +1,204 @@
+//! What is decided as a whole: an autocommit statement, or a phase of a transaction.
+//!
+//! A transaction that holds row locks must finish, or everybody else waits for it; one that has only read may still be
+//! stopped. What a statement's place in its transaction means for its verdict is said here, and nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use statement::{Class, TransactionEffect};
+use tokio::time::Instant;
+
+use crate::port::{Outcome, Refusal, SessionState};
+
+/// How long a statement may be held behind which a transaction's metadata locks wait.
+pub const BRIEF: Duration = Duration::from_secs(1);
+
+/// How long a statement of a lock holder may be held, once its grace is over.
+pub const LOCKED: Duration = Duration::from_millis(250);
+
+/// Of a statement, what its place in a transaction depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    pub class: Class,
+    pub free: bool,
+    pub transaction: TransactionEffect,
+    /// A transaction begins or ends in the text and data follows it.
+    pub crosses_boundary: bool,
+    pub commits_implicitly: bool,
+}
+
+impl Facts {
+    /// Never delayed, and nothing that a transaction would notice.
+    pub const FREE: Facts = Facts {
+        class: Class::Control,
+        free: true,
+        transaction: TransactionEffect::None,
+        crosses_boundary: false,
+        commits_implicitly: false,
+    };
+}
+
+/// How long what holds nothing but a snapshot, and what holds locks, passes without being asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Graces {
+    pub unit: Duration,
+    pub lock: Duration,
+    pub lock_statements: u64,
+}
+
+impl Default for Graces {
+    fn default() -> Self {
+        Graces { unit: Duration::from_secs(30), lock: Duration::from_secs(30), lock_statements: 1000 }
+    }
+}
+
+/// What is to be done with a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turn {
+    /// Never delayed.
+    Free,
+    /// Its unit has been decided.
+    GoesOn,
+    /// Its unit has been decided, but a rule may say otherwise of what has written (`in_transaction`).
+    GoesOnUnlessRuled,
+    Decide(Bound),
+    /// Its transaction has been refused.
+    Refused(Arc<Refusal>),
+}
+
+/// How long a decision may hold a statement, and what happens then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// As long as the rule says.
+    Full,
+    /// Its transaction may hold metadata locks: a second, then it is rejected.
+    Brief,
+    /// It holds locks: a quarter of a second, then it passes.
+    Locked,
+}
+
+#[derive(Debug, Default)]
+pub struct Unit {
+    phase: Phase,
+    /// Since when, and for how many statements, this session has held locks of any kind.
+    locked: Option<Locked>,
+    /// Of the statement under way.
+    under_way: Option<Facts>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Locked {
+    since: Instant,
+    statements: u64,
+}
+
+/// `Idle` → any; `Reading` → `Writing`, `Refused`; all → `Idle` when the transaction ends.
+#[derive(Debug, Default)]
+enum Phase {
+    /// No data statement of the transaction, if there is one, has been decided.
+    #[default]
+    Idle,
+    /// It has read plainly, and holds no row locks.
+    Reading {
+        judged: Instant,
+    },
+    /// It has written or locked something.
+    Writing,
+    Refused(Arc<Refusal>),
+}
+
+impl Unit {
+    /// What is to be done with a statement that has come.
+    pub fn turn(&mut self, facts: &Facts, session: SessionState, graces: &Graces, now: Instant) -> Turn {
+        if facts.free {
+            return Turn::Free;
+        }
+        if let Phase::Refused(refusal) = &self.phase {
+            return Turn::Refused(Arc::clone(refusal));
+        }
+        // Table locks and user-level locks outlive a transaction; row locks do not outlive what ends theirs.
+        let breaks_out = facts.crosses_boundary || facts.commits_implicitly;
+        if session.holds_locks || (matches!(self.phase, Phase::Writing) && !breaks_out) {
+            return self.turn_of_lock_holder(graces, now);
+        }
+        self.locked = None;
+        match self.phase {
+            Phase::Idle => Turn::Decide(Bound::Full),
+            Phase::Reading { judged } => {
+                let again = now.saturating_duration_since(judged) >= graces.unit;
+                if facts.class.locks_or_writes() || breaks_out || again {
+                    Turn::Decide(Bound::Brief)
+                } else {
+                    Turn::GoesOn
+                }
+            }
+            Phase::Writing | Phase::Refused(_) => Turn::Decide(Bound::Brief),
+        }
+    }
+
+    fn turn_of_lock_holder(&mut self, graces: &Graces, now: Instant) -> Turn {
+        let locked = self.locked.get_or_insert(Locked { since: now, statements: 0 });
+        locked.statements += 1;
+        let over =
+            now.saturating_duration_since(locked.since) >= graces.lock || locked.statements > graces.lock_statements;
+        match (over, &self.phase) {
+            (true, _) => Turn::Decide(Bound::Locked),
+            (false, Phase::Writing) => Turn::GoesOnUnlessRuled,
+            (false, Phase::Idle | Phase::Reading { .. } | Phase::Refused(_)) => Turn::GoesOn,
+        }
+    }
+
+    /// It may go. `decided`: when it was this statement that was decided about.
+    pub fn admitted(&mut self, facts: &Facts, decided: Option<Instant>) {
+        if let (Some(now), Phase::Reading { judged }) = (decided, &mut self.phase) {
+            *judged = now;
+        }
+        self.under_way = Some(*facts);
+    }
+
+    /// It was refused. Inside a transaction that is the last word on it: a client that ignores the error must not
+    /// commit the rest.
+    pub fn refused(&mut self, refusal: &Refusal, session: SessionState) {
+        self.under_way = None;
+        if session.in_transaction || !session.autocommit {
+            self.phase = Phase::Refused(Arc::new(refusal.clone()));
+        }
+    }
+
+    /// Its reply has ended. True when the unit has ended with it.
+    pub fn settled(&mut self, outcome: Outcome, now: impl FnOnce() -> Instant) -> bool {
+        let Some(facts) = self.under_way.take() else { return false };
+        if outcome.succeeded && facts.transaction != TransactionEffect::None {
+            self.phase = Phase::Idle;
+        }
+        if matches!(self.phase, Phase::Refused(_)) {
+            return true;
+        }
+        if !outcome.session.in_transaction {
+            self.phase = Phase::Idle;
+            return true;
+        }
+        if facts.free {
+            return matches!(self.phase, Phase::Idle);
+        }
+        self.phase = match std::mem::take(&mut self.phase) {
+            _ if facts.class.locks_or_writes() => Phase::Writing,
+            Phase::Idle => Phase::Reading { judged: now() },
+            phase @ (Phase::Reading { .. } | Phase::Writing | Phase::Refused(_)) => phase,
+        };
+        false
+    }
+
+    /// The session begins anew.
+    pub fn reset(&mut self) {
+        *self = Unit::default();
+    }
+
+    pub fn is_refused(&self) -> bool {
+        matches!(self.phase, Phase::Refused(_))
+    }
+}
+
+#[cfg(test)]
+mod tests;
