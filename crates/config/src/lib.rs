@@ -19,6 +19,7 @@ mod plan;
 mod policy;
 mod problem;
 mod raw;
+pub mod reload;
 mod resolve;
 pub mod rule;
 mod secret;
@@ -32,7 +33,7 @@ pub use plan::{
     Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,
     LogLevel, Plan, Probe, ProxyProtocol, Upstream, UpstreamAddress, UpstreamTls, Workers,
 };
-pub use policy::{Defaults, ErrorPreset, HeartbeatWriters, Playbook, Policy, Queue, TableName, Template};
+pub use policy::{Defaults, ErrorPreset, HeartbeatWriters, Playbook, Policy, Queue, Template};
 pub use problem::{ConfigError, Problem};
 pub use secret::Secret;
 

@@ -13,11 +13,11 @@ use crate::plan::Plan;
 use crate::problem::{ConfigError, Problem};
 use crate::raw::Raw;
 use crate::resolve::{Environment, resolve};
-use crate::tree::{KeyPath, Node, Trouble, read};
+use crate::tree::{self, KeyPath, Node, Trouble};
 use crate::warnings::{Exposure, warnings};
 
 /// No configuration is larger; a file named by mistake may be.
-const MAX_FILE: u64 = 1024 * 1024;
+pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 
 impl Plan {
     /// Reads and validates a file. Relative paths in it start at its folder.
@@ -27,8 +27,7 @@ impl Plan {
 
     /// Also says what is allowed but worth a word, for `check` and for the log at start.
     pub fn from_file_with_warnings(path: &Path) -> Result<(Plan, Vec<Problem>), ConfigError> {
-        let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), error };
-        let (text, exposure) = read_file(path).map_err(unreadable)?;
+        let (text, exposure) = read(path)?;
         load(&text, path, &Surroundings { exposure, ..Surroundings::of_process() })
     }
 
@@ -59,7 +58,7 @@ pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Resu
         Node::parse(text).map_err(|error| ConfigError::Invalid(vec![Problem::of_yaml(&error, origin, text)]))?;
     let mut troubles = Vec::new();
     tree.take_out_repeated(&KeyPath::default(), &mut troubles);
-    let raw: Option<Raw> = read(&tree, &mut troubles);
+    let raw: Option<Raw> = tree::read(&tree, &mut troubles);
     let folder = origin.parent().unwrap_or(Path::new(""));
     let plan = raw.and_then(|raw| resolve(raw, folder, around.environment, around.now, &mut troubles));
     troubles.iter_mut().for_each(explain_unknown_key);
@@ -72,9 +71,18 @@ pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Resu
     }
 }
 
+/// Finding the place of each takes a reading of the file: of a thousand bad rules the first say enough.
+const MAX_PROBLEMS: usize = 39;
+
 fn in_order(troubles: &[Trouble], origin: &Path, text: &str) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = troubles.iter().map(|trouble| Problem::of(trouble, origin, text)).collect();
+    let first = troubles.iter().take(MAX_PROBLEMS);
+    let mut problems: Vec<Problem> = first.map(|trouble| Problem::of(trouble, origin, text)).collect();
     problems.sort_by_key(|problem| (problem.line, problem.column));
+    if let Some(trouble) = troubles.get(MAX_PROBLEMS) {
+        let what = format!("and {} more like these, from here on", troubles.len() - MAX_PROBLEMS);
+        let last = Trouble::new(trouble.path(), trouble.at, what, "see to those above first");
+        problems.push(Problem::of(&last, origin, text));
+    }
     problems
 }
 
@@ -89,6 +97,10 @@ pub(crate) fn explain_unknown_key(trouble: &mut Trouble) {
     } else if let Some(section) = home_of(&path).filter(|_| !trouble.remedy.starts_with("did you mean")) {
         trouble.remedy = format!("it belongs under `{section}`");
     }
+}
+
+pub(crate) fn read(path: &Path) -> Result<(String, Exposure), ConfigError> {
+    read_file(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })
 }
 
 fn read_file(path: &Path) -> io::Result<(String, Exposure)> {

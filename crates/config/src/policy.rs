@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use rules::{Action, Mode, Rule, RuleId, Timestamp};
+use rules::incident::Opening;
+use rules::{Action, Mode, Rule, Timestamp};
 use serde::Deserialize;
+use statement::Table;
 
 /// Standing policy. Rules added at run time are in the overlay.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -98,21 +100,21 @@ impl Default for Queue {
 /// Whose writes measure the lag, and so must not be delayed: the built-in exemption is made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeartbeatWriters {
-    pub users: Vec<String>,
-    pub tables: Vec<TableName>,
+    pub users: Vec<Box<[u8]>>,
+    /// In lower case; without a schema, in any.
+    pub tables: Vec<Table>,
 }
 
-/// In lower case.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TableName {
-    /// `None`: in any schema.
-    pub schema: Option<Box<str>>,
-    pub name: Box<str>,
+impl HeartbeatWriters {
+    /// The built-in rules that exempt them.
+    pub fn rules(&self) -> Vec<Rule> {
+        rules::builtin::heartbeat(&self.users, &self.tables)
+    }
 }
 
 impl Default for HeartbeatWriters {
     fn default() -> Self {
-        let table = |schema: &str| TableName { schema: Some(schema.into()), name: "heartbeat".into() };
+        let table = |schema: &str| Table { schema: Some(schema.into()), name: "heartbeat".into() };
         HeartbeatWriters { users: Vec::new(), tables: ["heartbeat", "percona", "tollgate"].map(table).into() }
     }
 }
@@ -128,43 +130,16 @@ pub struct Playbook {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     /// Without an end, and with an id that is one only within its playbook.
-    rule: Rule,
-    lifetime: Duration,
-}
-
-impl Template {
-    pub(crate) fn new(rule: Rule, lifetime: Duration) -> Self {
-        Template { rule, lifetime }
-    }
-
-    pub fn id(&self) -> &RuleId {
-        &self.rule.id
-    }
-
-    pub fn lifetime(&self) -> Duration {
-        self.lifetime
-    }
+    pub rule: Rule,
+    /// From the opening of the incident.
+    pub lifetime: Duration,
 }
 
 impl Playbook {
     /// Its rules as an incident that is opened `now` puts them in force: `batch-yields` becomes `batch-yields-INC-42`.
-    pub fn rules_for(
-        &self,
-        incident: &str,
-        opened_by: Option<&str>,
-        reason: Option<&str>,
-        now: Timestamp,
-    ) -> Vec<Rule> {
-        let in_force = |template: &Template| Rule {
-            id: format!("{}-{incident}", template.rule.id).into(),
-            expires: Some(now.plus(template.lifetime)),
-            created: Some(now),
-            created_by: opened_by.map(str::to_owned).or_else(|| template.rule.created_by.clone()),
-            reason: reason.map(str::to_owned).or_else(|| template.rule.reason.clone()),
-            incident: Some(incident.to_owned()),
-            playbook: Some(self.name.clone()),
-            ..template.rule.clone()
-        };
-        self.rules.iter().map(in_force).collect()
+    pub fn open(&self, incident: &str, opened_by: Option<&str>, reason: Option<&str>, now: Timestamp) -> Vec<Rule> {
+        let opening = Opening { incident, playbook: &self.name, reason, opened_by };
+        let rules = self.rules.iter().map(|template| (&template.rule, Some(template.lifetime)));
+        rules::incident::open(rules, &opening, now)
     }
 }

@@ -2,10 +2,10 @@
 
 mod active;
 mod id;
-mod lifetime;
 mod matching;
 mod raw;
 mod resolve;
+pub(crate) mod table;
 mod text;
 mod write;
 
@@ -20,7 +20,6 @@ use crate::tree::{KeyPath, Node, Trouble, read_at};
 
 pub(crate) use matching::MATCH_KEYS;
 pub(crate) use raw::{RawActive, RawDo, RawRule};
-pub(crate) use text::Table;
 pub use write::to_json;
 
 /// Where a rule stands, which decides what it says about its end.
@@ -106,3 +105,6 @@ pub(crate) fn read_rule(
     troubles.extend(found);
     rule
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

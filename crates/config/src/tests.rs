@@ -16,7 +16,7 @@ use crate::warnings::Exposure;
 use crate::{Plan, load};
 
 /// When the tests take place.
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::parse("2026-04-21T10:05:30Z").unwrap()
 }
 
@@ -28,7 +28,7 @@ fn load_text(text: &str) -> Result<(Plan, Vec<Problem>), ConfigError> {
 }
 
 #[track_caller]
-fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     match load_text(text) {
         Ok((plan, _)) => plan,
         Err(error) => panic!("refused:\n{error}"),

@@ -1,9 +1,11 @@
 //! What is allowed, and yet worth a word.
 
+mod rules;
+
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
-use rules::Timestamp;
+use ::rules::Timestamp;
 
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
 use crate::tree::{At, KeyPath, Trouble};
@@ -29,6 +31,7 @@ pub(crate) fn warnings(plan: &Plan, exposure: Exposure, now: Timestamp) -> Vec<T
     upstream(plan, &mut found);
     limits(plan, &mut found);
     probe(plan, exposure, &mut found);
+    rules::find(plan, now, &mut found);
     if let Some(http) = plan.admin.http.filter(|http| !http.ip().is_loopback()) {
         let what = format!("{http} is reached from other machines, and asks nobody who they are");
         found.push(warning("admin.http", what, "let only your monitoring reach it, or write `127.0.0.1:6034`"));

@@ -117,11 +117,11 @@ impl Resolver<'_> {
             let place = place.item(index);
             let read = read_rule(node, &place, Kind::Template, self.now, &mut self.troubles);
             let Some((rule, lifetime)) = read else { continue };
-            if templates.iter().any(|earlier| *earlier.id() == rule.id) {
+            if templates.iter().any(|earlier| earlier.rule.id == rule.id) {
                 let what = format!("a rule above has the id `{}` already", rule.id);
                 self.refuse_at(place.key("id"), At::Value, what, "give this one another id");
             }
-            templates.push(Template::new(rule, lifetime.unwrap_or_default()));
+            templates.push(Template { rule, lifetime: lifetime.unwrap_or_default() });
         }
         templates
     }
@@ -166,7 +166,9 @@ fn queue(raw: &RawQueue) -> Queue {
 fn heartbeat_writers(raw: RawHeartbeatWriters) -> HeartbeatWriters {
     let usual = HeartbeatWriters::default();
     HeartbeatWriters {
-        users: raw.users.map_or(usual.users, |list| list.0.into_iter().map(|user| user.0).collect()),
+        users: raw
+            .users
+            .map_or(usual.users, |list| list.0.into_iter().map(|user| user.0.into_bytes().into()).collect()),
         tables: raw.tables.map_or(usual.tables, |list| list.0.into_iter().map(|table| table.0).collect()),
     }
 }

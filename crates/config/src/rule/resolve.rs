@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use rules::lifetime;
 use rules::{Active, Condition, Days, Do, Limits, Match, Origin, Rule, Share, Timestamp, Value};
 use statement::Class;
 
 use super::matching::RawMatch;
 use super::raw::{RawActive, RawDo, RawRule};
-use super::{Kind, id, lifetime};
+use super::{Kind, id};
 use crate::raw::A_YEAR;
 use crate::tree::{At, KeyPath, Trouble};
 
@@ -36,14 +37,17 @@ pub(super) fn resolve(
             "add `id:` with a name, such as `id: batch-yields`",
         );
     }
-    let usual =
-        matching.as_ref().zip(effect.as_ref()).map(|(matching, effect)| lifetime::default_for(matching, effect));
+    if raw.id.as_ref().is_some_and(|id| id.0.starts_with(BUILT_IN)) {
+        let what = format!("names that begin with `{BUILT_IN}` are the proxy's own");
+        resolver.refuse("id", At::Value, what, "choose another name");
+    }
+    let usual = matching.as_ref().zip(effect.as_ref()).map(|(matching, effect)| lifetime::default_of(matching, effect));
     let written = End {
         expires: raw.expires.map(|at| at.0),
         lifetime: raw.lifetime.map(|span| span.0),
         permanent: raw.permanent.is_some(),
     };
-    let end = resolver.end(&written, usual.unwrap_or(lifetime::LONGEST));
+    let end = resolver.end(&written, usual.unwrap_or(A_DAY));
     let (matching, effect) = matching.zip(effect).filter(|_| resolver.troubles.len() == before)?;
     let mut rule = Rule {
         id: raw.id.map(|id| id.0).unwrap_or_default().into(),
@@ -69,6 +73,12 @@ pub(super) fn resolve(
     }
     Some((rule, end.lifetime))
 }
+
+/// As `rules::builtin` names its rules.
+const BUILT_IN: &str = "built-in-";
+
+/// For an example of an end, where it is not known what the rule does.
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 struct End {
     expires: Option<Timestamp>,

@@ -3,6 +3,7 @@
 use rules::{Key, Scope, Value};
 use statement::{Class, Fingerprint, Mode, Shapes};
 
+use super::table;
 use crate::closest::closest;
 use crate::tree::Complaint;
 use crate::value::Network;
@@ -22,7 +23,7 @@ pub(crate) fn value(key: &Key, text: &str) -> Result<Value, Complaint> {
         Key::Address => Ok(Value::Network(Network::parse(text)?.0)),
         Key::Class => class(text),
         Key::Fingerprint => fingerprint(text),
-        Key::Table => Table::parse(text).map(|table| Value::Table { schema: table.schema, name: table.name }),
+        Key::Table => table::parse(text).map(|table| Value::Table { schema: table.schema, name: table.name }),
         Key::Shape => shape(text),
         Key::User | Key::Schema | Key::Listener | Key::Tool | Key::Attr(_) | Key::Tag(_) | Key::QueryAttr(_) => {
             Ok(Value::Text(text.as_bytes().into()))
@@ -72,83 +73,4 @@ fn no_fingerprint(text: &str) -> Complaint {
     let what = format!("`{text}` has {} digits", text.len());
     let remedy = "write our fingerprint (32 hexadecimal digits), MySQL's DIGEST (64), or the statement itself";
     Complaint::new(if text.trim().is_empty() { "the fingerprint is empty".to_owned() } else { what }, remedy)
-}
-
-/// `t` or `schema.t`, either also in backticks. Names are compared in lower case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Table {
-    pub(crate) schema: Option<Box<str>>,
-    pub(crate) name: Box<str>,
-}
-
-impl Table {
-    pub(crate) fn parse(text: &str) -> Result<Self, Complaint> {
-        let names = Self::names(text).filter(|names| names.iter().all(|name| !name.is_empty()));
-        let mut names = names.unwrap_or_default().into_iter().map(|name| name.to_lowercase().into());
-        match (names.next(), names.next(), names.next()) {
-            (Some(name), None, None) => Ok(Table { schema: None, name }),
-            (Some(schema), Some(name), None) => Ok(Table { schema: Some(schema), name }),
-            _ => {
-                let remedy = "write `table` or `schema.table`; a name with a dot in it goes in backticks";
-                Err(Complaint::new(format!("`{text}` is not the name of a table"), remedy))
-            }
-        }
-    }
-
-    fn names(text: &str) -> Option<Vec<String>> {
-        let mut names = vec![String::new()];
-        let mut chars = text.chars().peekable();
-        let mut quoted = false;
-        while let Some(c) = chars.next() {
-            match c {
-                // Two backticks in a quoted name stand for one.
-                '`' if quoted && chars.peek() == Some(&'`') => names.last_mut()?.extend(chars.next()),
-                '`' => quoted = !quoted,
-                '.' if !quoted => names.push(String::new()),
-                c if !quoted && (c.is_whitespace() || c == '*') => return None,
-                c => names.last_mut()?.push(c),
-            }
-        }
-        (!quoted).then_some(names)
-    }
-}
-
-impl std::fmt::Display for Table {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let quoted = |name: &str| match name.chars().all(|c| c.is_alphanumeric() || "_$-".contains(c)) {
-            true => name.to_owned(),
-            false => format!("`{}`", name.replace('`', "``")),
-        };
-        match &self.schema {
-            Some(schema) => write!(f, "{}.{}", quoted(schema), quoted(&self.name)),
-            None => f.write_str(&quoted(&self.name)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Table;
-
-    #[test]
-    fn tables_are_read_and_printed() {
-        for (text, printed) in [
-            ("orders", Some("orders")),
-            ("Shop.Orders", Some("shop.orders")),
-            ("`my.shop`.orders", Some("`my.shop`.orders")),
-            ("`a``b`", Some("`a``b`")),
-            ("a-b.c$d", Some("a-b.c$d")),
-            ("", None),
-            (".", None),
-            ("a.", None),
-            (".a", None),
-            ("a.b.c", None),
-            ("a b", None),
-            ("a.*", None),
-            ("`a", None),
-            ("``", None),
-        ] {
-            assert_eq!(Table::parse(text).ok().map(|table| table.to_string()).as_deref(), printed, "{text:?}");
-        }
-    }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use statement::Shapes;
 
 use super::active::{Clock, days_shown};
-use super::text::Table;
-use crate::value::shown;
+use super::table;
+use crate::value::shown_duration;
 
 /// What [`super::from_json`] reads back to the same rule, if it is one of the run time: `for` and the origin are not in it.
 pub fn to_json(rule: &Rule) -> Json {
@@ -16,7 +16,7 @@ pub fn to_json(rule: &Rule) -> Json {
     put("match", Some(matching(&rule.matching)));
     put("do", Some(effect(&rule.effect)));
     put("action", rule.action.map(|action| json!(action.as_str())));
-    put("max_delay", rule.max_delay.map(|delay| json!(shown(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)))));
+    put("max_delay", rule.max_delay.map(|delay| json!(shown_duration(delay))));
     put("mode", rule.mode.map(|mode| json!(mode.as_str())));
     put("priority", (rule.priority != 0).then(|| json!(rule.priority)));
     put("override", rule.overrides.then_some(Json::Bool(true)));
@@ -65,7 +65,7 @@ fn value(value: &Value) -> String {
         Value::Class(class) => class.to_string(),
         Value::Fingerprint(fingerprint) => fingerprint.to_string(),
         Value::Digest(digest) => digest.to_string(),
-        Value::Table { schema, name } => Table { schema: schema.clone(), name: name.clone() }.to_string(),
+        Value::Table { schema, name } => table::shown(schema.as_deref(), name),
         Value::Shape(shape) => shape_name(*shape).to_owned(),
     }
 }

@@ -49,5 +49,61 @@ fn warnings() {
     check("listen: ./a.sock\nlimits: { per_address: 1 }\n", &[("limits.per_address", "sockets")]);
     check("admin: { http: 0.0.0.0:6034 }\n", &[("admin.http", "other machines")]);
     check("admin: { http: off }\n", &[]);
+    check("queue: { per_identity: 5, total: 4 }\n", &[("queue.per_identity", "never reached")]);
     check("probe: { user: a, password: plain }\n", &[("probe.password", "every user of this machine")]);
+}
+
+/// Of one rule, with `permanent: true` unless it says otherwise.
+#[track_caller]
+fn check_rule(keys: &str, expected: &[(&str, &str)]) {
+    let end = if keys.contains("expires") { "" } else { ", permanent: true" };
+    check(&format!("rules:\n  - {{ id: a, {keys}{end} }}\n"), expected);
+}
+
+#[test]
+fn rules_that_do_not_do_what_was_meant() {
+    check_rule("match: { user: etl }, do: { rejection_ratio: 0.9 }", &[]);
+    check_rule(
+        "match: { scope: '*.etl.*' }, do: { rejection_ratio: 0.9 }",
+        &[("rules[0].match.scope", "can match nothing")],
+    );
+    check_rule("match: { scope: [etl, 'a*b'] }, do: { hold: true }", &[("rules[0].match.scope", "`a*b`")]);
+    check_rule(
+        "match: { user: etl }, do: { hold: true }, expires: 2026-04-21T10:00:00Z",
+        &[("rules[0].expires", "it ended at 2026-04-21T10:00:00Z")],
+    );
+    check_rule("match: { user: etl }, do: { hold: true }, expires: 2026-04-21T10:06:00Z", &[]);
+    check_rule(
+        "match: { user: [etl, bi], not: { user: [bi, etl] } }, do: { hold: true }",
+        &[("rules[0].match.not.user", "left out by `not`")],
+    );
+    check_rule("match: { tag.app: etl }, do: { hold: true }", &[("rules[0].match.tag.app", "escapes it")]);
+    check_rule(
+        "match: { attr.program_name: etl }, do: { exempt: true }",
+        &[("rules[0].match.attr.program_name", "favours nobody")],
+    );
+    check_rule("match: { user: 'etl%' }, do: { hold: true }", &[("rules[0].match.user", "only a scope has globs")]);
+    check_rule(
+        "match: { user: a, not: { schema: 'tmp*' } }, do: { hold: true }",
+        &[("rules[0].match.not.schema", "only a scope has globs")],
+    );
+    check_rule(
+        "match: { listener: [public, '127.0.0.1:6033'] }, do: { hold: true }",
+        &[("rules[0].match.listener", "no listener is called `public`")],
+    );
+    check_rule(
+        "match: { user: a }, do: { exempt: true }, action: reject, max_delay: 1s",
+        &[("rules[0].action", "lets everything pass"), ("rules[0].max_delay", "lets everything pass")],
+    );
+    check(
+        "playbooks:\n  p:\n    - { id: a, match: { listener: x }, do: { hold: true } }\n",
+        &[("playbooks.p[0].match.listener", "no listener")],
+    );
+}
+
+#[test]
+fn a_scope_with_dots_is_written_for_its_author() {
+    let text = "upstream: { address: 127.0.0.1 }\nrules: [{ id: a, match: { scope: '*.etl.*' }, do: { hold: true }, permanent: true }]\n";
+    let (_, warnings) = load_text(text).unwrap();
+    assert!(warnings.iter().any(|warning| warning.remedy == "write `*:etl:*`"), "{warnings:?}");
 }

@@ -59,6 +59,11 @@ fn remedy(text: &str) -> String {
 }
 
 /// As a user would write it.
+pub(crate) fn shown_duration(duration: Duration) -> String {
+    shown(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The same from milliseconds.
 pub(crate) fn shown(millis: u64) -> String {
     let mut rest = millis;
     let mut text = String::new();

@@ -3,15 +3,13 @@
 use serde::de::{Deserialize, Deserializer};
 
 use super::read_text;
-use crate::policy::TableName;
-use crate::rule::Table;
+use crate::rule::table;
 
 #[derive(Debug, Clone)]
-pub(crate) struct TableRef(pub(crate) TableName);
+pub(crate) struct TableRef(pub(crate) statement::Table);
 
 impl<'de> Deserialize<'de> for TableRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let table = read_text(deserializer, "a table, such as `heartbeat.heartbeat`", Table::parse)?;
-        Ok(TableRef(TableName { schema: table.schema, name: table.name }))
+        read_text(deserializer, "a table, such as `heartbeat.heartbeat`", table::parse).map(TableRef)
     }
 }
