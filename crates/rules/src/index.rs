@@ -1,6 +1,7 @@
 //! From facts to the few rules that they can match: one look-up a fact, however many rules there are.
 //!
-//! A rule stands under each value of one of its conditions, the one whose values it shares with the fewest other rules.
+//! A rule stands under each value of one of its conditions, the one whose values it shares with the fewest other rules, or
+//! of several rare ones the one that is cheapest to look up.
 //! What no condition narrows down (`scope: "*"` alone, or only `not`) concerns everybody, so everybody's candidates hold it:
 //! these are the only rules whose number costs.
 
@@ -20,6 +21,7 @@ use networks::Networks;
 /// Seeded anew in every process: nobody outside can choose values that collide.
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 type Bytes = Box<[u8]>;
+type Prefixes = Map<Box<str>, Vec<u32>>;
 type PairMap = Map<Bytes, Map<Bytes, Vec<u32>>>;
 
 /// Every set of shapes that a statement can have.
@@ -31,7 +33,7 @@ pub(crate) struct Index {
     /// A part of a name or, if it has several parts, a whole one.
     names: Map<Box<str>, Vec<u32>>,
     /// The beginnings of parts, by their length.
-    prefixes: Vec<(usize, Map<Box<str>, Vec<u32>>)>,
+    prefixes: Vec<(usize, Prefixes)>,
     users: Map<Bytes, Vec<u32>>,
     listeners: Map<Bytes, Vec<u32>>,
     tools: Map<Bytes, Vec<u32>>,
@@ -56,6 +58,8 @@ pub(crate) struct List {
     pub(crate) plain: Vec<u32>,
     pub(crate) with_tables: Vec<u32>,
 }
+
+pub(crate) type Lists<'a> = [Option<&'a List>; 4];
 
 /// Rules that only their tables narrow down.
 #[derive(Debug, Default)]
@@ -108,13 +112,13 @@ impl Index {
     }
 
     /// The rules that what is asked can match, tables aside. No rule comes twice.
-    pub(crate) fn by_query(&self, query: &impl Query) -> impl Iterator<Item = &List> + Clone {
+    pub(crate) fn by_query(&self, query: &impl Query) -> Lists<'_> {
         let class = query.class();
         let by_class = self.classes.get(class as usize);
         let by_shape = self.shapes.get(usize::from(query.shapes().bits()));
         let by_fingerprint = || self.fingerprints.get(&query.fingerprint());
         let by_fingerprint = self.fingerprint_classes.contains(class).then(by_fingerprint).flatten();
-        [by_class, by_shape, self.by_schema(query.schema()), by_fingerprint].into_iter().flatten()
+        [by_class, by_shape, self.by_schema(query.schema()), by_fingerprint]
     }
 
     pub(crate) fn by_schema(&self, schema: Option<&[u8]>) -> Option<&List> {

@@ -38,6 +38,9 @@ pub mod builtin;
 pub mod incident;
 pub mod lifetime;
 
+#[cfg(test)]
+mod samples;
+
 pub use compiled::{CompiledRule, Hits};
 pub use explain::{Because, Considered, Field, Outcome, Shielded};
 pub use judgement::{Fields, Judgement, LoginJudgement, Owners};

@@ -2,6 +2,7 @@
 
 use statement::{Class, Fingerprint, Shapes, Table};
 
+/// A fact may be asked for more than once in a judgement, but for the tables: what is dear to find should be remembered.
 pub trait Query {
     /// The session's default schema. `None` if it has none, or if nobody knows.
     fn schema(&self) -> Option<&[u8]>;

@@ -9,7 +9,7 @@ use identity::Identity;
 use statement::Fingerprint;
 
 use crate::compiled::{CompiledRule, Hits};
-use crate::index::Index;
+use crate::index::{Index, Lists};
 use crate::judgement::{Judgement, LoginJudgement};
 use crate::query::Query;
 use crate::rule::{Mode, Rule};
@@ -52,6 +52,8 @@ impl Candidates {
 #[derive(Clone, Copy)]
 struct Case<'q, Q> {
     candidates: &'q Candidates,
+    /// What the index finds by what is asked.
+    lists: Lists<'q>,
     identity: &'q Identity,
     query: &'q Q,
     now: Timestamp,
@@ -128,14 +130,15 @@ impl RuleSet {
         now: Timestamp,
         default_mode: Mode,
     ) -> Judgement<'_> {
-        let case = Case { candidates, identity, query, now, default_mode };
+        let lists = self.index.by_query(query);
+        let case = Case { candidates, lists, identity, query, now, default_mode };
         let mut standing = Standing::default();
         for candidate in &candidates.plain {
             if let Some((claim, mode)) = self.claim(&case, candidate.rule, Some(candidate.exactness)) {
                 standing.add(claim, mode);
             }
         }
-        for rule in self.index.by_query(query).flat_map(|list| &list.plain) {
+        for rule in lists.into_iter().flatten().flat_map(|list| &list.plain) {
             if let Some((claim, mode)) = self.claim(&case, *rule, None) {
                 standing.add(claim, mode);
             }
@@ -199,3 +202,6 @@ impl RuleSet {
         rule.fits_query(case.query).then_some((Claim { rule, exactness }, mode))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use crate::query::Certainty;
 
 /// The tables of one condition.
 #[derive(Debug, Clone)]
-pub(crate) struct TableSet(Box<[(Option<Box<str>>, Box<str>)]>);
+pub(crate) struct TableSet(Box<[Table]>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Touch {
@@ -21,7 +21,7 @@ pub(crate) enum Touch {
 impl TableSet {
     pub(crate) fn new(values: &[Value]) -> TableSet {
         let table = |value: &Value| match value {
-            Value::Table { schema, name } => Some((schema.clone(), name.clone())),
+            Value::Table { schema, name } => Some(Table { schema: schema.clone(), name: name.clone() }),
             _ => None,
         };
         TableSet(values.iter().filter_map(table).collect())
@@ -32,16 +32,16 @@ impl TableSet {
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(_, name)| &**name)
+        self.0.iter().map(|table| &*table.name)
     }
 
     pub(crate) fn touch(&self, table: &Table, session_schema: Option<&[u8]>) -> Touch {
         let schema = table.schema.as_deref().map(str::as_bytes).or(session_schema);
-        let one = |(wanted, name): &(Option<Box<str>>, Box<str>)| {
-            if *name != table.name {
+        let one = |wanted: &Table| {
+            if wanted.name != table.name {
                 return Touch::No;
             }
-            match (wanted, schema) {
+            match (&wanted.schema, schema) {
                 (None, _) => Touch::Yes,
                 (Some(_), None) => Touch::Maybe,
                 (Some(wanted), Some(schema)) if wanted.as_bytes().eq_ignore_ascii_case(schema) => Touch::Yes,

@@ -29,7 +29,7 @@ pub(super) enum Anchor<'a> {
 pub(super) struct Place<'a> {
     /// For each value of the condition the anchors any one of which finds it.
     pub(super) values: Vec<Vec<Anchor<'a>>>,
-    /// Of equally rare ones the lowest is taken. Who asks is looked up once a session, what is asked for every query; a
+    /// Of rare ones the lowest is taken. Who asks is looked up once a session, what is asked for every query; a
     /// fingerprint has to be made, and tables have to be parsed.
     pub(super) cost: u8,
 }

@@ -3,7 +3,7 @@
 use statement::{Class, Shapes};
 
 use super::anchor::{Anchor, places};
-use super::{ByTable, Index, List, Map, PairMap};
+use super::{ByTable, Index, List, Map, PairMap, Prefixes};
 use crate::compiled::CompiledRule;
 use crate::rule::Mode;
 
@@ -23,15 +23,18 @@ pub(super) fn build<'a>(rules: impl Iterator<Item = &'a CompiledRule> + Clone) -
     index
 }
 
-/// An anchor for each value of the condition whose most common value is the least common.
+/// A value that so few rules share is rare enough: checking them all costs less than a dearer look-up would.
+const RARE: u32 = 16;
+
+/// An anchor for each value of the condition whose most common value is the least common; of rare ones the cheapest.
 fn rarest<'a>(rule: &'a CompiledRule, shared: &Map<Anchor<'_>, u32>) -> Option<Vec<Anchor<'a>>> {
     let sharers = |anchor: &Anchor<'_>| shared.get(anchor).copied().unwrap_or_default();
     let rarest = places(rule).map(|place| {
         let anchors: Vec<Anchor<'_>> =
             place.values.into_iter().filter_map(|any| any.into_iter().min_by_key(sharers)).collect();
-        (anchors.iter().map(sharers).max(), place.cost, anchors)
+        (anchors.iter().map(sharers).max().unwrap_or_default(), place.cost, anchors)
     });
-    rarest.min_by_key(|(most, cost, _)| (*most, *cost)).map(|(_, _, anchors)| anchors)
+    rarest.min_by_key(|(most, cost, _)| (RARE.max(*most), *cost, *most)).map(|(_, _, anchors)| anchors)
 }
 
 impl Index {
@@ -99,7 +102,7 @@ fn pair<'a>(map: &'a mut PairMap, key: &[u8], value: &[u8]) -> &'a mut Vec<u32> 
     map.entry(key.into()).or_default().entry(value.into()).or_default()
 }
 
-fn prefixes<'a>(lengths: &'a mut Vec<(usize, Map<Box<str>, Vec<u32>>)>, prefix: &str) -> &'a mut Vec<u32> {
+fn prefixes<'a>(lengths: &'a mut Vec<(usize, Prefixes)>, prefix: &str) -> &'a mut Vec<u32> {
     let place = lengths.binary_search_by_key(&prefix.len(), |(length, _)| *length);
     let place = place.unwrap_or_else(|free| {
         lengths.insert(free, (prefix.len(), Map::default()));

@@ -106,8 +106,8 @@ impl RuleSet {
         mut found: impl FnMut(Claim<'s>, Mode) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let known = case.candidates.with_tables.iter().map(|candidate| (candidate.rule, Some(candidate.exactness)));
-        let by_query = self.index.by_query(case.query).flat_map(|list| &list.with_tables).map(|rule| (*rule, None));
-        for (rule, exactness) in known.chain(by_query) {
+        let by_query = case.lists.into_iter().flatten().flat_map(|list| &list.with_tables);
+        for (rule, exactness) in known.chain(by_query.map(|rule| (*rule, None))) {
             if let Some((claim, mode)) = self.claim(case, rule, exactness) {
                 found(claim, mode)?;
             }

@@ -16,7 +16,7 @@ pub(super) fn find(rule: &Rule, now: Timestamp) -> Vec<WarningKind> {
     let all = || matching.conditions.iter().chain(&matching.not);
     let mut found: Vec<WarningKind> = all().flat_map(|condition| condition.values.iter().filter_map(value)).collect();
     found.extend(matching.conditions.iter().filter(|one| is_excluded(one, &matching.not)).map(excludes_itself));
-    if matching.conditions.iter().any(|condition| is_only_control(condition)) {
+    if matching.conditions.iter().any(is_only_control) {
         found.push(WarningKind::OnlyControl);
     }
     if rule.effect.limits.max_connections.is_some() {

@@ -38,35 +38,42 @@ pub(super) fn find(rules: &[Rule], now: Timestamp) -> Vec<Warning> {
 
 /// What could shield a rule: it has a value in common, or values that cover many others.
 struct Candidates<'a> {
-    by_value: HashMap<(&'a Key, String), Vec<&'a Rule>>,
+    by_value: HashMap<Text, Vec<&'a Rule>>,
     broad: Vec<&'a Rule>,
 }
 
+/// A key and one of its values.
+type Text = (Key, String);
+
 impl<'a> Candidates<'a> {
     fn new(rules: &[&'a Rule]) -> Candidates<'a> {
+        let mut sharers: HashMap<Text, usize> = HashMap::new();
+        for text in rules.iter().flat_map(|rule| &rule.matching.conditions).flat_map(texts) {
+            *sharers.entry(text).or_default() += 1;
+        }
+        let most = |condition: &Condition| texts(condition).filter_map(|text| sharers.get(&text)).max().copied();
         let mut candidates = Candidates { by_value: HashMap::new(), broad: Vec::new() };
         for rule in rules {
             // Whatever it shields has values that this condition has too.
-            let Some(condition) = rule.matching.conditions.iter().find(|condition| !is_broad(condition)) else {
+            let exact = rule.matching.conditions.iter().filter(|condition| !is_broad(condition));
+            let Some(rarest) = exact.min_by_key(|condition| most(condition)) else {
                 candidates.broad.push(rule);
                 continue;
             };
-            for value in &condition.values {
-                candidates.by_value.entry((&condition.key, format!("{value:?}"))).or_default().push(rule);
-            }
+            texts(rarest).for_each(|text| candidates.by_value.entry(text).or_default().push(rule));
         }
         candidates
     }
 
     fn of(&self, rule: &Rule) -> impl Iterator<Item = &'a Rule> {
-        let keys = rule
-            .matching
-            .conditions
-            .iter()
-            .filter_map(|condition| Some((&condition.key, format!("{:?}", condition.values.first()?))));
-        let by_value = keys.filter_map(|key| self.by_value.get(&key));
-        by_value.flatten().chain(&self.broad).copied().collect::<Vec<&Rule>>().into_iter()
+        let firsts = rule.matching.conditions.iter().filter_map(|condition| texts(condition).next());
+        let by_value = firsts.filter_map(|text| self.by_value.get(&text)).flatten();
+        by_value.chain(&self.broad).copied().collect::<Vec<&Rule>>().into_iter()
     }
+}
+
+fn texts(condition: &Condition) -> impl Iterator<Item = Text> {
+    condition.values.iter().map(|value| (condition.key.clone(), format!("{value:?}")))
 }
 
 /// A value may cover others that are written otherwise.
