@@ -29,7 +29,7 @@ fn the_index_and_the_oracle_agree() {
         let mut dice = Seeded(StdRng::seed_from_u64(seed));
         let most = dice.pick(&[2, 6, 12, 40]);
         let rules = subjects::rules(&mut dice, most);
-        for _ in 0..8 {
+        for _ in 0..4 {
             let (trusted, all) = subjects::identities(&mut dice);
             let asked = subjects::asked(&mut dice);
             // A failure prints the seed.
@@ -45,6 +45,7 @@ fn the_index_and_the_oracle_agree() {
     assert!(seen.connections * 20 > seen.cases, "{seen:?}");
     assert!(seen.warned * 20 > seen.cases, "{seen:?}");
     assert!(seen.stricter_by_claim * 50 > seen.cases, "{seen:?}");
+    assert!(seen.shielded * 20 > seen.cases, "{seen:?}");
     assert!(seen.parsed * 10 > seen.cases && seen.parsed * 10 < seen.cases * 9, "{seen:?}");
 }
 

@@ -88,7 +88,7 @@ fn is_broad(condition: &Condition) -> bool {
 
 /// Whether `other` owns the field wherever and whenever `rule` matches.
 fn shields(other: &Rule, rule: &Rule, field: Field) -> bool {
-    let same_competition = (other.origin == Origin::Runtime) == (rule.origin == Origin::Runtime);
+    let same_competition = other.origin == rule.origin || other.origin == Origin::BuiltIn;
     other.id != rule.id
         && same_competition
         && lasts_as_long(other, rule)

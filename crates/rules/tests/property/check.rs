@@ -20,6 +20,7 @@ pub(crate) struct Seen {
     pub(crate) warned: u32,
     pub(crate) stricter_by_claim: u32,
     pub(crate) parsed: u32,
+    pub(crate) shielded: u32,
 }
 
 pub(crate) struct Asking<'a> {
@@ -86,6 +87,7 @@ pub(crate) fn check(
     seen.stricter_by_claim += u32::from(stands.enforced.strictness() > on_trusted.enforced.strictness());
     let case = oracle::Case { rules, identity: trusted, asked, now, default_mode, digests: subjects::digests };
     seen.connections += u32::from(check_login(&set, &case));
+    seen.shielded += check_shields(rules, asked, now, &[on_trusted, on_all]);
     for identity in [trusted, all] {
         let case = oracle::Case { rules, identity, asked, now, default_mode, digests: subjects::digests };
         check_explanation(&set, &case);
@@ -145,6 +147,26 @@ fn check_login(set: &RuleSet, case: &oracle::Case) -> bool {
     assert_eq!(ids(&judgement.enforced), oracle::judge_login(case, false));
     assert_eq!(ids(&judgement.with_warned.unwrap_or(judgement.enforced)), oracle::judge_login(case, true));
     !judgement.enforced.is_empty()
+}
+
+/// Who is told to be shielded always never owns. Where the tables are unknown each rule on tables is tried by itself, so
+/// there it may.
+fn check_shields(rules: &[Rule], asked: &Asked, now: Timestamp, judgements: &[Judgement]) -> u32 {
+    let mut shielded = 0;
+    for warning in RuleSet::warnings(rules, &identity::Settings::default(), now) {
+        let rules::WarningKind::AlwaysShielded { field: rules::Field::Share, .. } = warning.kind else { continue };
+        if matches!(asked.tables, Touched::Unknown) {
+            continue;
+        }
+        shielded += 1;
+        for judgement in judgements {
+            let owners = [Some(judgement.enforced), judgement.with_warned].into_iter().flatten();
+            for owner in owners.filter_map(|fields| fields.share) {
+                assert_ne!(owner.id, warning.rule, "{warning} {rules:#?} {asked:?}");
+            }
+        }
+    }
+    shielded
 }
 
 /// Every rule is explained once, and those that are said to own do.
