@@ -5,6 +5,9 @@
 //! rest of the program uses: plain types, every default filled in), and whatever was wrong on the way is a `problem`
 //! with its place in the file and a remedy. All that is wrong with a file is said at once.
 //!
+//! While the proxy runs, `reload` turns a changed file into a new plan, and `overlay` keeps the rules that are added
+//! meanwhile, which come as JSON through `rule`, the same reader.
+//!
 //! It never accepts a key that does nothing, never looks a name up, never opens a socket, and never shows a secret.
 //! Read [`Plan`] first.
 #![forbid(unsafe_code)]
@@ -15,6 +18,7 @@ mod keys;
 mod later;
 mod load;
 mod locate;
+pub mod overlay;
 mod plan;
 mod policy;
 mod problem;
