@@ -22,6 +22,19 @@ const STATEMENTS: [&str; 12] = [
     "EXPLAIN ANALYZE SELECT release_lock('a') /* KILL 5 */",
 ];
 
+/// As libraries and tools write them.
+const COMMENTS: [&str; 9] = [
+    " /*action='%2Fparam*d',framework='django%%3A4.2',traceparent='00-5bd66ef5-c532-01',tracestate='a%3Db'*/;",
+    "/*who='it's+a \\'*star*',n=3, x='1'*/",
+    "/*application:App,controller:a,line:/srv/a.rb:12:in `x, y',action:'z'*/ /*note*/",
+    "/* request_id=487c2ed5-08a4, field_name=child */",
+    "/*vt+ PRIORITY=50 WORKLOAD_NAME=\"x\" ALLOW_SCATTER */",
+    " gh-ost `a`.`b` ",
+    "/*explain pt-online-schema-change 14408 copy nibble*/",
+    "/*!99999 /*a='1'*/ */ /*M! x */ /*+ b='2' */ -- /*c='3'*/\n# d\n/*e='5'*/",
+    "/*client='job-42:etl:unattributed',app='x'*/ /*app='y'*/",
+];
+
 fn main() -> io::Result<()> {
     for (name, packet) in recorded() {
         for which in 0..5 {
@@ -38,6 +51,11 @@ fn main() -> io::Result<()> {
     for (at, sql) in STATEMENTS.iter().enumerate() {
         for flags in [0, 7, 8, 24] {
             put("statement", &format!("{at}-{flags}"), &[&[flags], sql.as_bytes()].concat())?;
+        }
+    }
+    for (at, comment) in COMMENTS.iter().enumerate() {
+        for (cuts, name) in [([255, 0], "leading"), ([0, 255], "infix"), ([0, 0], "trailing")] {
+            put("comments", &format!("{at}-{name}"), &[&cuts, comment.as_bytes()].concat())?;
         }
     }
     put("config", "starter", include_bytes!("../proxy.yaml"))?;

@@ -35,9 +35,12 @@ pub(crate) fn is_value(value: &[u8]) -> bool {
     if value.is_empty() || value.len() > VALUE {
         return false;
     }
-    if value.is_ascii() {
-        return !value.iter().any(u8::is_ascii_control);
-    }
+    // Without a way out of the loop it takes many bytes at a time.
+    let is_plain = value.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    is_plain || is_text(value)
+}
+
+fn is_text(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|text| !text.chars().any(char::is_control))
 }
 

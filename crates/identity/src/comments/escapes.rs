@@ -30,7 +30,7 @@ pub(crate) fn unescape_into<'s>(raw: &'s [u8], place: Place, space: &'s mut [u8]
     space.get(..length)
 }
 
-fn is_escaped(raw: &[u8], place: Place) -> bool {
+pub(super) fn is_escaped(raw: &[u8], place: Place) -> bool {
     match place {
         Place::Key => memchr(b'%', raw).is_some(),
         Place::Value => memchr3(b'%', b'+', b'\\', raw).is_some(),
@@ -45,6 +45,7 @@ struct Unescaped<'a> {
 impl Iterator for Unescaped<'_> {
     type Item = u8;
 
+    #[inline]
     fn next(&mut self) -> Option<u8> {
         let (byte, rest) = match (self.raw, self.place) {
             ([b'%', rest @ ..], _) => percent(rest).unwrap_or((b'%', rest)),
@@ -62,7 +63,12 @@ impl Iterator for Unescaped<'_> {
 /// formatter that may never run.
 fn percent(rest: &[u8]) -> Option<(u8, &[u8])> {
     let [high, low, rest @ ..] = rest.strip_prefix(b"%").unwrap_or(rest) else { return None };
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
     Some((digit(high)? << 4 | digit(low)?, rest))
 }
 

@@ -3,7 +3,10 @@
 //!
 //! <https://google.github.io/sqlcommenter/spec/>
 
+use memchr::memchr;
+
 use super::cursor::{Cursor, Span};
+use super::escapes::{Place, is_escaped};
 use super::{Form, Pair, Prose};
 use crate::limits::is_key_byte;
 
@@ -43,21 +46,18 @@ fn key(cursor: &mut Cursor<'_>) -> (Span, Form) {
 /// comment comes. (A comma inside a value is always encoded.)
 fn quoted(cursor: &mut Cursor<'_>) -> Option<(Span, Form)> {
     let text = cursor.rest();
-    let mut form = Form::Plain;
-    let mut before = 0;
-    for (at, &byte) in text.iter().enumerate() {
-        match byte {
-            b'\'' if before != b'\\' && ends_pair(text.get(at + 1..).unwrap_or_default()) => {
-                let value = cursor.take_first(at);
-                cursor.skip(1);
-                return Some((value, form));
-            }
-            b'%' | b'+' | b'\\' => form = Form::Escaped,
-            _ => {}
+    let mut end = 0;
+    loop {
+        end += memchr(b'\'', text.get(end..)?)?;
+        let (value, rest) = text.split_at_checked(end)?;
+        if !value.ends_with(b"\\") && ends_pair(rest.get(1..).unwrap_or_default()) {
+            let form = if is_escaped(value, Place::Value) { Form::Escaped } else { Form::Plain };
+            let value = cursor.take_first(end);
+            cursor.skip(1);
+            return Some((value, form));
         }
-        before = byte;
+        end += 1;
     }
-    None
 }
 
 fn ends_pair(rest: &[u8]) -> bool {

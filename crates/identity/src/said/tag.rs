@@ -23,7 +23,7 @@ pub(crate) enum Source {
 }
 
 /// What the spans of tags are of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Texts<'a> {
     pub(crate) leading: &'a [u8],
     pub(crate) infix: &'a [u8],
@@ -108,5 +108,6 @@ impl<'a> Texts<'a> {
 
 /// `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`; later versions may be longer.
 pub(super) fn is_trace(value: &[u8]) -> bool {
-    (1..=128).contains(&value.len()) && value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+    let fits = |byte: &u8| byte.is_ascii_hexdigit() | (*byte == b'-');
+    (1..=128).contains(&value.len()) && value.iter().fold(true, |all, byte| all & fits(byte))
 }
