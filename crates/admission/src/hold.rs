@@ -17,7 +17,7 @@ use crate::attempt::{Attempt, Step};
 use crate::gatekeeper::Gatekeeper;
 use crate::limits::{Need, Places, Waiter};
 use crate::policy::{Defaults, Policy};
-use crate::port::{Granted, Refusal};
+use crate::port::{Permit, Refusal};
 use crate::question::KnownQuestion;
 use crate::refusal::{Reason, Words, refusal};
 use crate::session_gate::Asker;
@@ -45,16 +45,16 @@ struct Stopped {
 }
 
 /// Cancel safe: dropped, it was never there.
-pub(crate) async fn hold(mut held: Held) -> Result<Granted, Refusal> {
+pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
     let mut changes = held.keeper.changes();
     let mut policy = held.keeper.policy();
     let stopped = match Wait::begin(&held, &policy) {
         Some(mut wait) => match held.wait(&mut policy, &mut changes).await {
-            Ok(granted) => {
+            Ok(permit) => {
                 wait.ended = true;
                 held.asker.stats.held(held.attempt.arrival.elapsed());
                 held.asker.stats.passed();
-                return Ok(granted);
+                return Ok(permit);
             }
             Err(stopped) => {
                 wait.ended = true;
@@ -67,7 +67,7 @@ pub(crate) async fn hold(mut held: Held) -> Result<Granted, Refusal> {
 }
 
 impl Held {
-    async fn wait(&mut self, policy: &mut Arc<Policy>, changes: &mut watch::Receiver<u64>) -> Result<Granted, Stopped> {
+    async fn wait(&mut self, policy: &mut Arc<Policy>, changes: &mut watch::Receiver<u64>) -> Result<Permit, Stopped> {
         let mut first = Some(self.step);
         loop {
             changes.mark_unchanged();
@@ -85,9 +85,9 @@ impl Held {
                 None => self.attempt.step(fields.share, &current.defaults, now, &mut || dice.random()),
             };
             match step {
-                Step::Exempt => return Ok(Granted::nothing()),
+                Step::Exempt => return Ok(Permit::free()),
                 Step::Go => match self.places(&current, &fields, changes).await? {
-                    Some(granted) => return Ok(granted),
+                    Some(permit) => return Ok(permit),
                     None => continue,
                 },
                 Step::Wait(until) => {
@@ -115,18 +115,18 @@ impl Held {
         policy: &Policy,
         fields: &Fields<'_>,
         changes: &mut watch::Receiver<u64>,
-    ) -> Result<Option<Granted>, Stopped> {
+    ) -> Result<Option<Permit>, Stopped> {
         let needs: Vec<Need> = policy.needs(fields).filter(|need| !self.has.contains(&need.rule)).collect();
         if needs.is_empty() {
-            return Ok(Some(Granted::nothing()));
+            return Ok(Some(Permit::free()));
         }
         if let Some(places) = self.keeper.limits.take(&needs) {
-            return Ok(Some(Granted { places: Some(places) }));
+            return Ok(Some(Permit::with(places)));
         }
         let limits = fields.concurrency.iter().filter(|rule| needs.iter().any(|need| need.rule == rule.id));
         let deadlines = limits.map(|rule| (self.attempt.deadline(rule, &policy.defaults), rule));
         let Some((deadline, rule)) = deadlines.min_by_key(|(deadline, _)| *deadline) else {
-            return Ok(Some(Granted::nothing()));
+            return Ok(Some(Permit::free()));
         };
         let rejects = rule.action.unwrap_or(policy.defaults.action) == rules::Action::Reject;
         if rejects && self.attempt.bound() != Bound::Locked {
@@ -143,12 +143,12 @@ impl Held {
         };
         drop(waiting);
         match places {
-            Some(places) => Ok(Some(Granted { places: Some(places) })),
+            Some(places) => Ok(Some(Permit::with(places))),
             None if Instant::now() < deadline => Ok(None),
             // What holds locks must finish.
             None if self.attempt.bound() == Bound::Locked => {
                 self.asker.stats.overdrawn();
-                Ok(Some(Granted::nothing()))
+                Ok(Some(Permit::free()))
             }
             None => Err(self.stopped(Some(rule), Reason::Concurrency)),
         }

@@ -33,5 +33,5 @@ mod note;
 pub mod policy;
 pub mod stats;
 
-pub use gatekeeper::Gatekeeper;
+pub use gatekeeper::{Gatekeeper, Wall};
 pub use note::Note;

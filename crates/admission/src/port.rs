@@ -38,10 +38,9 @@ pub trait Gate: Send + fmt::Debug {
         Arc::new(Note::unknown())
     }
 
-    /// A hold has ended well.
-    fn granted(&mut self, granted: Granted) -> Permit {
-        drop(granted);
-        Permit::free()
+    /// A hold has ended with this permit; the gate may keep for longer what is in it.
+    fn granted(&mut self, permit: Permit) -> Permit {
+        permit
     }
 
     /// A hold has ended in a refusal, which the client is about to get. KILL counts as none.
@@ -67,6 +66,8 @@ pub trait Gate: Send + fmt::Debug {
 /// A client, as its login shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct Client<'a> {
+    /// The id that it was greeted with.
+    pub connection: u32,
     pub user: &'a [u8],
     /// `None` on a Unix socket.
     pub address: Option<SocketAddr>,
@@ -81,6 +82,7 @@ pub struct Client<'a> {
 /// A command that waits for its verdict.
 #[derive(Debug)]
 pub struct Ask<'a> {
+    pub client: Client<'a>,
     pub command: Command,
     /// The start of the command with its first byte, at most `inspect` bytes.
     pub payload: &'a [u8],
@@ -118,7 +120,7 @@ pub enum Verdict {
     Refuse(Refusal),
 }
 
-pub type Hold = Pin<Box<dyn Future<Output = Result<Granted, Refusal>> + Send>>;
+pub type Hold = Pin<Box<dyn Future<Output = Result<Permit, Refusal>> + Send>>;
 
 impl fmt::Debug for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,29 +132,32 @@ impl fmt::Debug for Verdict {
     }
 }
 
-/// What a hold brought: the session's gate makes a permit of it.
-#[derive(Debug, Default)]
-pub struct Granted {
-    /// Places under limits, kept by the gate until the unit ends.
-    pub(crate) places: Option<Places>,
-}
-
-impl Granted {
-    pub fn nothing() -> Granted {
-        Granted::default()
-    }
-}
-
-/// The right to forward one command.
+/// The right to forward one command. Dropping it gives back what it took.
 #[must_use = "a permit is used up by forwarding with it"]
-#[derive(Debug)]
 pub struct Permit {
-    _private: (),
+    /// Under limits; a session's gate keeps them until its unit ends.
+    pub(crate) places: Option<Places>,
+    /// Whatever gives back in its own `Drop`; nothing for a free pass, so that passing allocates nothing.
+    _held: Option<Box<dyn Send>>,
 }
 
 impl Permit {
     pub fn free() -> Permit {
-        Permit { _private: () }
+        Permit { places: None, _held: None }
+    }
+
+    pub fn holding(held: Box<dyn Send>) -> Permit {
+        Permit { places: None, _held: Some(held) }
+    }
+
+    pub(crate) fn with(places: Places) -> Permit {
+        Permit { places: Some(places), _held: None }
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permit")
     }
 }
 

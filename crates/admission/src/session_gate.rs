@@ -27,7 +27,7 @@ use crate::gatekeeper::Gatekeeper;
 use crate::limits::Places;
 use crate::note::Note;
 use crate::policy::Policy;
-use crate::port::{Ask, Client, Gate, Granted, Outcome, Permit, Refusal, SessionState, Verdict};
+use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
 use crate::question::{self, KnownQuestion, TextQuestion};
 use crate::unit::{Facts, Unit};
 
@@ -224,13 +224,13 @@ impl Gate for SessionGate {
         Arc::new(Note::of(sql, mode, &self.context.keeper.parsed))
     }
 
-    fn granted(&mut self, granted: Granted) -> Permit {
+    fn granted(&mut self, mut permit: Permit) -> Permit {
         let state = &mut self.state;
-        state.places.extend(granted.places);
+        state.places.extend(permit.places.take());
         if let Some(facts) = state.under_way.take_held() {
             state.unit.admitted(&facts, Some(Instant::now()));
         }
-        Permit::free()
+        permit
     }
 
     fn refused(&mut self, refusal: &Refusal) {

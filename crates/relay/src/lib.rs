@@ -1,8 +1,8 @@
 //! One client session: sockets, the order of steps, bytes. The only crate that moves query traffic.
 //!
 //! It never decodes rows, never gathers a result, never stores a password, and forwards no command without a
-//! [`Permit`](admission::Permit). What a packet says is `wire`'s business; what a statement says is `statement`'s; whether it
-//! may go is decided behind [`Admission`](admission::Admission).
+//! [`Permit`](admission::port::Permit). What a packet says is `wire`'s business; what a statement says is `statement`'s; whether it
+//! may go is decided behind [`Admission`](admission::port::Admission).
 //!
 //! Read [`session`] first: its `serve_command` is the life of a query. How a session comes to be is in `login`.
 #![forbid(unsafe_code)]
@@ -16,7 +16,6 @@ mod login;
 pub mod session;
 
 // Who stands at the gate.
-pub mod admission;
 pub mod facts;
 
 // The two ends.

@@ -13,6 +13,7 @@ pub(crate) mod upstream_request;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::port::{Gate, Refusal};
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, info, warn};
 use wire::{Capabilities, ErrPacket, Greeting, LoginRequest, OkPacket, StatusFlags};
@@ -36,6 +37,7 @@ pub(crate) struct LoggedIn {
     pub(crate) client: Leg,
     pub(crate) upstream: Leg,
     pub(crate) facts: SessionFacts,
+    pub(crate) gate: Box<dyn Gate>,
     pub(crate) status: StatusFlags,
     /// Places under the limits per address and per user.
     pub(crate) slots: (Option<Slot>, Slot),
@@ -68,9 +70,9 @@ pub(crate) async fn login(shared: &Arc<Shared>, accepted: Accepted, handle: &Ses
     let Accepted { mut leg, peer, local, listener, .. } = accepted;
     let mut place = Place { peer, local, listener: listener.name.clone() };
     let end = match try_login(shared, &mut leg, &mut place, &listener, handle).await {
-        Ok((upstream, facts, status, slots)) => {
+        Ok((upstream, (facts, gate), status, slots)) => {
             shared.counters.add(Counter::LoggedIn);
-            return Some(LoggedIn { client: leg, upstream, facts, status, slots });
+            return Some(LoggedIn { client: leg, upstream, facts, gate, status, slots });
         }
         Err(end) => end,
     };
@@ -139,7 +141,7 @@ async fn try_login(
     place: &mut Place,
     listener: &crate::listener::ListenerSettings,
     handle: &SessionHandle,
-) -> Result<(Leg, SessionFacts, StatusFlags, (Option<Slot>, Slot)), LoginEnd> {
+) -> Result<(Leg, (SessionFacts, Box<dyn Gate>), StatusFlags, (Option<Slot>, Slot)), LoginEnd> {
     let deadline = Instant::now() + shared.settings.login_time;
     let request = tokio::select! {
         greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)) => {
@@ -150,6 +152,9 @@ async fn try_login(
     let login = greet::read_login(&request.payload)?;
 
     let user_slot = shared.limits.user(login.user).map_err(|limit| over(limit, login.user))?;
+    // Before the upstream is dialled; what it negotiates concerns no rule.
+    let claimed = facts(place, handle.id, &login, &request, login.capabilities);
+    shared.admission.may_connect(&claimed.client()).map_err(by_rule)?;
     let place_among_logins = timeout_at(deadline, Arc::clone(&shared.upstream.logins).acquire_owned()).await;
     let Ok(Ok(login_place)) = place_among_logins else {
         let error = ClientError::too_many_of("clients that log in at once");
@@ -214,11 +219,18 @@ async fn try_login(
     }
     drop(login_place);
 
+    let facts = facts(place, handle.id, &login, &request, capabilities);
+    let gate = shared.admission.enter(&facts.client()).map_err(by_rule)?;
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);
     let ok = shared.without_redirect(ok, capabilities);
     client.write_packet(&ok).await.map_err(|_| LoginEnd::Left(Counter::LeftDuringLogin))?;
-    let facts = facts(place, handle.id, &login, &request, capabilities);
-    Ok((upstream, facts, status, (request.address_slot, user_slot)))
+    Ok((upstream, (facts, gate), status, (request.address_slot, user_slot)))
+}
+
+/// A rule's `max_connections`.
+fn by_rule(refusal: Refusal) -> LoginEnd {
+    let Refusal { code, sqlstate, message } = refusal;
+    LoginEnd::Refuse(ClientError { code, sqlstate, message }, Counter::LimitMaxConnections)
 }
 
 fn timed_out() -> LoginEnd {
@@ -276,6 +288,7 @@ fn facts(
         certificate: request.certificate.clone(),
         tls: request.tls,
         capabilities,
+        charset: crate::facts::charset(login.charset.into()),
     }
 }
 

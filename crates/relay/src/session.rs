@@ -29,7 +29,6 @@ use tokio::io::AsyncWriteExt;
 use tracing::debug;
 use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
 
-use crate::admission::Permit;
 use crate::counters::Counter;
 use crate::error::{Blame, SessionError};
 use crate::facts::SessionFacts;
@@ -39,6 +38,7 @@ use crate::listener::Accepted;
 use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
 use crate::shared::Shared;
+use admission::port::{Gate, Permit, SessionState};
 
 use forward::Sent;
 use renumber::Renumber;
@@ -51,6 +51,7 @@ pub struct Session {
     client: Leg,
     upstream: Leg,
     facts: SessionFacts,
+    gate: Box<dyn Gate>,
     tracker: ReplyTracker,
     statements: Statements,
     locks: LockState,
@@ -100,7 +101,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, accepted: Accepted, connection_sl
 
 impl Session {
     fn new(shared: Arc<Shared>, logged_in: LoggedIn, entry: Entry) -> Session {
-        let LoggedIn { client, upstream, facts, status, slots } = logged_in;
+        let LoggedIn { client, upstream, facts, gate, status, slots } = logged_in;
         let server = server(&shared);
         Session {
             tracker: ReplyTracker::new(facts.capabilities, status),
@@ -108,6 +109,7 @@ impl Session {
             client,
             upstream,
             facts,
+            gate,
             statements: Statements::default(),
             locks: LockState::default(),
             in_flight: None,
@@ -143,13 +145,16 @@ impl Session {
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }
-        let reading = match self.inspect(command, &request) {
+        let mut reading = match self.inspect(command, &request) {
             Ok(reading) => reading,
             Err(error) => {
                 self.shared.counters.add(Counter::ClientMalformed);
                 return self.refuse(&request, &error).await;
             }
         };
+        if command == Command::StmtPrepare {
+            reading.note = Some(self.note(&request));
+        }
         let shape = command.reply_shape();
         let permit = if shape == ReplyShape::None {
             // Nothing can be said to a client that expects no reply.
@@ -198,6 +203,14 @@ impl Session {
 
     fn in_transaction(&self) -> bool {
         self.tracker.status.contains(StatusFlags::IN_TRANS)
+    }
+
+    fn state(&self) -> SessionState {
+        SessionState {
+            in_transaction: self.in_transaction(),
+            autocommit: self.tracker.status.contains(StatusFlags::AUTOCOMMIT),
+            holds_locks: self.locks.holds_any(),
+        }
     }
 
     /// Nothing is open that ending now would break off.

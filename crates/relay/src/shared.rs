@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use wire::{Capabilities, without_redirect};
 
-use crate::admission::Admission;
 use crate::counters::{Counter, Counters};
 use crate::limits::Limits;
 use crate::password_exchange::ProxyKey;
 use crate::registry::Registry;
 use crate::tls::ClientTls;
 use crate::upstream::Upstream;
+use admission::port::Admission;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SessionSettings {

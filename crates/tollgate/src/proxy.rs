@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use config::Plan;
-use relay::admission::Admission;
+use admission::port::Admission;
 use relay::counters::Counters;
 use relay::limits::{ConnectionLimits, Limits};
 use relay::listener::{ClientLegTls, ListenAddress, Listener, ListenerSettings};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use config::Plan;
-use relay::admission::PassAll;
+use admission::port::PassAll;
 use relay::counters::Counter;
 use relay::shared::Shared;
 use tokio::signal::unix::{SignalKind, signal};

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use crate::parameters::types_and_names;
-use crate::{Capabilities, Fields, Malformed};
+use crate::{Capabilities, Fields, Malformed, Parameters};
 
 /// COM_STMT_EXECUTE up to its values: where the types of its parameters are, or would be.
 ///
@@ -82,6 +82,23 @@ impl Execute {
     }
 }
 
+impl Execute {
+    /// The query attributes behind the parameters, as parameters of which the first `declared_params` are the statement's
+    /// own. Only where they can be told: their names come with the types, and where the values of a parameter went as long
+    /// data (which the packet does not show) nothing behind it can be found.
+    pub fn attributes<'a>(&self, payload: &'a [u8], declared_params: u16) -> Option<(Parameters<'a>, usize)> {
+        let own = usize::from(declared_params);
+        if self.layout != TypeLayout::Named || self.parameter_count <= own {
+            return None;
+        }
+        let types = payload.get(self.types.clone()?)?;
+        let bind_flag = self.bind_flag_offset?;
+        let nulls = payload.get(bind_flag.checked_sub(self.parameter_count.div_ceil(8))?..bind_flag)?;
+        let values = payload.get(self.values_offset..)?;
+        Some((Parameters::of(nulls, types, values), own))
+    }
+}
+
 impl TypeLayout {
     fn types<'a>(self, fields: &mut Fields<'a>, count: usize) -> Result<&'a [u8], Malformed> {
         match self {
@@ -115,6 +132,24 @@ mod tests {
 
     const NAMED: Capabilities = Capabilities::QUERY_ATTRIBUTES;
     const PLAIN: Capabilities = Capabilities::empty();
+
+    #[test]
+    fn attributes_stand_behind_the_parameters() {
+        // One parameter, LONG 7, and the attribute job=etl.
+        let payload = b"\x17\x01\0\0\0\x08\x01\0\0\0\x02\x00\x01\x03\x00\x00\xFE\x00\x03job\x07\0\0\0\x03etl";
+        let execute = Execute::decode(payload, 1, NAMED).unwrap();
+        let (parameters, own) = execute.attributes(payload, 1).unwrap();
+        let named: Vec<_> = parameters.iter().skip(own).map(|attribute| (attribute.name, attribute.value)).collect();
+        assert_eq!(named, [(&b"job"[..], Some(&b"etl"[..]))]);
+        assert!(execute.attributes(payload, 2).is_none());
+        for end in 0..payload.len() {
+            let cut = &payload[..end];
+            if let Ok(execute) = Execute::decode(cut, 1, NAMED) {
+                let found = execute.attributes(cut, 1);
+                assert!(found.is_none_or(|(parameters, own)| parameters.iter().skip(own).count() == 0), "{end}");
+            }
+        }
+    }
 
     #[test]
     fn layouts() {

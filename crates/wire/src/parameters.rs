@@ -36,10 +36,15 @@ impl<'a> Parameters<'a> {
         Ok(Self { nulls, types, values })
     }
 
+    /// From its parts; what does not fit together ends the iteration early.
+    pub(crate) fn of(nulls: &'a [u8], types: &'a [u8], values: &'a [u8]) -> Self {
+        Self { nulls, types, values }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Parameter<'a>> + use<'a> {
         let walk =
             Walk { nulls: self.nulls, index: 0, types: Fields::new(self.types), values: Fields::new(self.values) };
-        // None is malformed: `decode` has walked them.
+        // None is malformed where `decode` has walked them.
         walk.map_while(Result::ok)
     }
 }

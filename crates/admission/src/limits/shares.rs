@@ -70,10 +70,6 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         Some(at.0)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.starts.is_empty()
-    }
-
     /// Who owes nothing and does not wait is like one who never came.
     fn forget_the_paid(&mut self) {
         if self.of.len() > 2 * self.starts.len() + 64 {
@@ -139,6 +135,6 @@ mod tests {
         assert!(shares.of.len() <= 66, "{}", shares.of.len());
         shares.arrive(&1);
         shares.leave(&1);
-        assert!(shares.is_empty() && shares.first().is_none());
+        assert!(shares.first().is_none());
     }
 }

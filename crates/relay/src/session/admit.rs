@@ -3,17 +3,28 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use wire::Command;
 use wire::packet::HEADER_LENGTH;
+use wire::{Capabilities, Command, Execute, Query};
 
 use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
-use crate::admission::{Ask, Hold, Permit, Refusal, Verdict};
 use crate::buffer::CHUNK;
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::registry::Signal;
+use admission::port::{Ask, Hold, Permit, Refusal, Verdict};
+
+/// Where SQL begins behind an empty list of query attributes.
+const WITHOUT_ATTRIBUTES: usize = 3;
+
+/// How a hold ended.
+enum Ended {
+    Granted(Permit),
+    Refused(Refusal),
+    /// By a KILL that the upstream agreed to.
+    Killed,
+}
 
 impl Session {
     pub(super) async fn admit(
@@ -22,32 +33,64 @@ impl Session {
         request: &Request,
         reading: &Reading,
     ) -> Result<Result<Permit, Refusal>, SessionError> {
+        let verdict = self.ask(command, request, reading);
+        let refusal = match verdict {
+            Verdict::Pass(permit) => return Ok(Ok(permit)),
+            Verdict::Refuse(refusal) => refusal,
+            Verdict::Hold(hold) => match self.hold(hold, request).await? {
+                Ended::Granted(permit) => return Ok(Ok(self.gate.granted(permit))),
+                Ended::Refused(refusal) => refusal,
+                Ended::Killed => {
+                    let ClientError { code, sqlstate, message } = ClientError::interrupted();
+                    return Ok(Err(Refusal { code, sqlstate, message }));
+                }
+            },
+        };
+        self.gate.refused(&refusal);
+        Ok(Err(refusal))
+    }
+
+    #[inline]
+    fn ask(&mut self, command: Command, request: &Request, reading: &Reading) -> Verdict {
+        let (mode, session, capabilities) = (self.mode(request.whole), self.state(), self.capabilities());
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
-        let verdict = self.shared.admission.ask(&Ask {
-            facts: &self.facts,
+        let prepared = reading.statement_id.and_then(|id| self.statements.prepared(id));
+        let attributes = match command {
+            Command::Query if reading.sql_offset.is_some_and(|offset| offset > WITHOUT_ATTRIBUTES) => {
+                Query::decode(payload, capabilities).ok().and_then(|query| query.attributes).map(|found| (found, 0))
+            }
+            Command::StmtExecute if capabilities.contains(Capabilities::QUERY_ATTRIBUTES) => {
+                prepared.filter(|prepared| !prepared.has_long_data).and_then(|prepared| {
+                    let execute = Execute::decode(payload, prepared.params, capabilities).ok()?;
+                    execute.attributes(payload, prepared.params)
+                })
+            }
+            _ => None,
+        };
+        self.gate.ask(&Ask {
+            client: self.facts.client(),
             command,
             payload,
-            whole: request.whole,
             sql: reading.sql_offset.and_then(|offset| payload.get(offset..)),
-            in_transaction: self.in_transaction(),
-            holds_locks: self.locks.holds_any(),
-        });
-        match verdict {
-            Verdict::Pass(permit) => Ok(Ok(permit)),
-            Verdict::Refuse(refusal) => Ok(Err(refusal)),
-            Verdict::Hold(hold) => self.hold(hold, request).await,
-        }
+            mode,
+            note: prepared.and_then(|prepared| prepared.note.as_ref()),
+            attributes,
+            session,
+        })
     }
 
     /// Waits for a verdict. The command has not gone anywhere: if the client leaves, it never does.
-    async fn hold(&mut self, mut hold: Hold, request: &Request) -> Result<Result<Permit, Refusal>, SessionError> {
+    async fn hold(&mut self, mut hold: Hold, request: &Request) -> Result<Ended, SessionError> {
         let at_boundary = self.at_boundary();
         let limit = HEADER_LENGTH + request.inspected + CHUNK;
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
         handle.forget_interrupt();
         poll_fn(|context| {
             if let Poll::Ready(verdict) = hold.as_mut().poll(context) {
-                return Poll::Ready(Ok(verdict));
+                return Poll::Ready(Ok(match verdict {
+                    Ok(permit) => Ended::Granted(permit),
+                    Err(refusal) => Ended::Refused(refusal),
+                }));
             }
             handle.register(context.waker());
             match handle.signal() {
@@ -57,8 +100,7 @@ impl Session {
                 Signal::Cut => return Poll::Ready(Err(SessionError::Cut)),
             }
             if handle.is_interrupted() {
-                let ClientError { code, sqlstate, message } = ClientError::interrupted();
-                return Poll::Ready(Ok(Err(Refusal { code, sqlstate, message })));
+                return Poll::Ready(Ok(Ended::Killed));
             }
             // Read ahead one chunk at most, to see it leave. (One that sends more than that and leaves is seen when its
             // reply is written.)

@@ -1,5 +1,6 @@
 //! COM_CHANGE_USER: a login inside a session, and a new identity.
 
+use admission::port::Refusal;
 use tokio::time::timeout;
 use wire::packet::{HEADER_LENGTH, put_packet};
 use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
@@ -9,6 +10,7 @@ use super::read_command::Request;
 use super::{Flow, Session, Turn, UnderWay};
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
+use crate::facts::SessionFacts;
 use crate::login::exchange::{Exchange, ExchangeEnd};
 use crate::login::finish;
 use crate::login::greet::ALWAYS_UPSTREAM;
@@ -46,6 +48,19 @@ impl Session {
                 return self.refuse(request, &ClientError::too_many_of(&format!("user '{user}'"))).await;
             }
         };
+        let facts = SessionFacts {
+            user: change.user.to_vec(),
+            database: Some(change.database.to_vec()).filter(|name| !name.is_empty()),
+            attributes: crate::facts::attributes(change.attributes.unwrap_or_default()),
+            charset: change.charset.map_or(self.facts.charset, crate::facts::charset),
+            ..self.facts.clone()
+        };
+        if other_user
+            && let Err(Refusal { code, sqlstate, message }) = self.shared.admission.may_connect(&facts.client())
+        {
+            self.shared.counters.add(Counter::LimitMaxConnections);
+            return self.refuse(request, &ClientError { code, sqlstate, message }).await;
+        }
         self.client.input.consume(whole);
 
         let place =
@@ -75,9 +90,13 @@ impl Session {
         if let Ok(decoded) = OkPacket::decode(&ok, self.capabilities()) {
             self.tracker.status = decoded.status;
         }
-        self.facts.user = change.user.to_vec();
-        self.facts.database = Some(change.database.to_vec()).filter(|name| !name.is_empty());
-        self.facts.attributes = crate::facts::attributes(change.attributes.unwrap_or_default());
+        self.facts = facts;
+        if let Err(Refusal { code, sqlstate, message }) = self.gate.changed_user(&self.facts.client()) {
+            // Somebody took the last place meanwhile. The upstream has changed the user already.
+            self.shared.counters.add(Counter::LimitMaxConnections);
+            self.say_last(&ClientError { code, sqlstate, message }).await;
+            return Err(SessionError::ClientMalformed("COM_CHANGE_USER was refused"));
+        }
         self.under_way = None;
         let ok = self.shared.without_redirect(ok, self.capabilities());
         self.client.write_packet(&ok).await.map_err(SessionError::ClientIo)?;

@@ -10,9 +10,9 @@ use super::Session;
 use super::inspect::Reading;
 use super::read_command::Request;
 use super::renumber::Renumber;
-use crate::admission::Permit;
 use crate::error::SessionError;
 use crate::registry::Signal;
+use admission::port::Permit;
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.

@@ -1,5 +1,8 @@
 //! What a command's bytes say, as far as the session itself must know it.
 
+use std::sync::Arc;
+
+use admission::Note;
 use statement::locks::LockEffect;
 use statement::{kill, locks};
 use wire::packet::HEADER_LENGTH;
@@ -23,6 +26,8 @@ pub(super) struct Reading {
     pub(super) rewritten: Option<Vec<u8>>,
     /// A PREPARE of `KILL ?`.
     pub(super) kills_parameter: bool,
+    /// Of a PREPARE: what its executions will be judged by.
+    pub(super) note: Option<Arc<Note>>,
     /// Connections that a KILL names, as their clients or the upstream know them.
     pub(super) killed: Vec<u32>,
 }
@@ -80,6 +85,13 @@ impl Session {
             | Command::ResetConnection => {}
         }
         Ok(reading)
+    }
+
+    /// What is remembered of a text that is prepared.
+    pub(super) fn note(&mut self, request: &Request) -> Arc<Note> {
+        let mode = self.mode(request.whole);
+        let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
+        self.gate.note(payload.get(1..).unwrap_or_default(), mode)
     }
 
     #[inline]

@@ -7,9 +7,9 @@ use super::forward::More;
 use super::inspect::Reading;
 use super::read_command::Request;
 use super::{Flow, Session};
-use crate::admission::Refusal;
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
+use admission::port::Refusal;
 
 impl Session {
     /// Takes the command from the client and answers with an ERR.

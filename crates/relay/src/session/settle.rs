@@ -1,5 +1,6 @@
 //! What a command has changed, once its reply has ended.
 
+use admission::port::Outcome;
 use wire::{Command, StatusFlags};
 
 use super::Session;
@@ -33,13 +34,18 @@ impl Session {
                 }
                 self.settle_locks(succeeded, &reading);
             }
-            Command::ResetConnection if succeeded => self.forget_session_state(),
+            Command::ResetConnection if succeeded => {
+                self.forget_session_state();
+                self.gate.reset();
+            }
             Command::Query => self.settle_locks(succeeded, &reading),
             _ => {}
         }
         if self.tracker.error == Some(DEADLOCK) {
             self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
         }
+        let session = self.state();
+        self.gate.settled(Outcome { succeeded, session });
         // A PREPARE kills nobody, and asks for no privilege.
         if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
             self.settle_kills(&reading);

@@ -1,7 +1,9 @@
 //! The prepared statements of a session: what a refusal must not lose.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use admission::Note;
 use statement::locks::LockEffect;
 use wire::PrepareOk;
 
@@ -25,6 +27,8 @@ pub(super) struct Prepared {
     pub(super) locks: LockEffect,
     /// `KILL ?`, whose parameter may be an id of ours.
     pub(super) kills: bool,
+    /// What its executions are judged by.
+    pub(super) note: Option<Arc<Note>>,
     /// The ids that a KILL in its text names.
     pub(super) killed: Vec<u32>,
     /// The parameter types of a refused EXECUTE, which the client will not send again.
@@ -39,6 +43,7 @@ impl Statements {
             params: prepare.params,
             locks: reading.locks,
             kills: reading.kills_parameter,
+            note: reading.note.clone(),
             killed: reading.killed.clone(),
             kept_types: None,
             has_long_data: false,

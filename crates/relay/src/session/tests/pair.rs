@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 use wire::packet::put_packet;
 use wire::{Capabilities, Command, StatusFlags};
 
-use crate::admission::{Admission, Ask, Permit, Refusal, Verdict};
 use crate::counters::{Counter, Counters};
 use crate::facts::SessionFacts;
 use crate::leg::Leg;
@@ -22,6 +21,7 @@ use crate::shared::{SessionSettings, Shared};
 use crate::tls::{ClientTls, ClientTlsSettings, UpstreamTls, UpstreamTlsMode, UpstreamTlsSettings};
 use crate::transport::Transport;
 use crate::upstream::{Upstream, UpstreamAddress, UpstreamSettings};
+use admission::port::{self, Admission, Ask, Client, Permit, Refusal, Verdict};
 
 pub(super) const PING: u8 = 0x0E;
 pub(super) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
@@ -54,7 +54,23 @@ impl Gate {
     }
 }
 
-impl Admission for Gate {
+/// Every session asks the one gate of its test.
+#[derive(Debug)]
+struct Everyone(Arc<Gate>);
+
+impl Admission for Everyone {
+    fn enter(&self, _client: &Client<'_>) -> Result<Box<dyn port::Gate>, Refusal> {
+        Ok(Box::new(Everyone(Arc::clone(&self.0))))
+    }
+}
+
+impl port::Gate for Everyone {
+    fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
+        self.0.ask(ask)
+    }
+}
+
+impl Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         self.asked.lock().unwrap().push(ask.command);
         if *self.held.lock().unwrap() == Some(ask.command) {
@@ -106,7 +122,7 @@ impl Bench {
             }),
             registry: Arc::new(Registry::default()),
             counters,
-            admission: Arc::clone(&gate) as Arc<dyn Admission>,
+            admission: Arc::new(Everyone(Arc::clone(&gate))),
             killer: None,
             draining: false.into(),
         };
@@ -127,10 +143,12 @@ impl Bench {
             certificate: None,
             tls: false,
             capabilities: capabilities | Capabilities::PROTOCOL_41 | Capabilities::PLUGIN_AUTH,
+            charset: statement::Charset::Plain,
         };
         let logged_in = LoggedIn {
             client: leg(client_leg),
             upstream: leg(upstream_leg),
+            gate: Box::new(Everyone(Arc::clone(&self.gate))),
             facts,
             status: StatusFlags::AUTOCOMMIT,
             slots: (None, self.shared.limits.user(b"app").unwrap()),
