@@ -5,9 +5,9 @@ use crate::name::Name;
 use crate::settings::NamePart;
 
 /// What a client calls itself in its connection or query attributes.
-const CLIENT_ATTRIBUTE: &[u8] = b"tollgate_client";
+pub(crate) const CLIENT_ATTRIBUTE: &[u8] = b"tollgate_client";
 /// The same in a comment.
-const CLIENT_TAG: &[u8] = b"client";
+pub(crate) const CLIENT_TAG: &[u8] = b"client";
 
 const PART_BYTES: usize = 64;
 const CLIENT_PARTS: usize = 8;

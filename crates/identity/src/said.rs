@@ -81,7 +81,8 @@ impl<'a> Said<'a> {
     }
 
     /// Leaves out the tags and query attributes that nobody looks at, such as a `request_id` that is new with every
-    /// query, so that the same is said again and again.
+    /// query, so that the same is said again and again. Names look at some ([`crate::Settings::reads_tag`]), rules at
+    /// others; a query attribute that may win over a tag that is looked at must stay, too.
     pub fn retain(&mut self, is_used_tag: impl Fn(&[u8]) -> bool, is_used_attribute: impl Fn(&[u8]) -> bool) {
         let (count, texts) = (std::mem::take(&mut self.count), self.texts);
         for tag in self.tags.into_iter().flatten().take(count).filter(|tag| is_used_tag(&tag.key(&texts))) {

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use crate::naming;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The facts that make a name, from the most to the least specific.
@@ -33,6 +35,36 @@ impl Settings {
             Trust::User(trusted) => trusted.as_ref() == user,
             Trust::Network(network) => address.is_some_and(|address| network.contains(&address.to_canonical())),
         })
+    }
+
+    /// Whether a name may depend on this tag. What neither a name nor a rule looks at can be left out of what a query
+    /// says ([`crate::Said::retain`]).
+    pub fn reads_tag(&self, key: &[u8]) -> bool {
+        self.name.iter().any(|part| match part {
+            NamePart::Client => key == naming::CLIENT_TAG,
+            NamePart::Tag(tag) => tag.as_bytes() == key,
+            NamePart::User
+            | NamePart::Certificate
+            | NamePart::Address
+            | NamePart::Tool
+            | NamePart::Attr(_)
+            | NamePart::QueryAttr(_) => false,
+        })
+    }
+
+    /// The same of a query attribute. One with the key of a tag wins over it, so whoever looks at the tag looks at both.
+    pub fn reads_query_attribute(&self, key: &[u8]) -> bool {
+        let named = |part: &NamePart| match part {
+            NamePart::Client => key == naming::CLIENT_ATTRIBUTE,
+            NamePart::QueryAttr(attribute) => attribute.as_bytes() == key,
+            NamePart::User
+            | NamePart::Certificate
+            | NamePart::Address
+            | NamePart::Tool
+            | NamePart::Tag(_)
+            | NamePart::Attr(_) => false,
+        };
+        self.reads_tag(key) || self.name.iter().any(named)
     }
 }
 
@@ -115,6 +147,25 @@ mod tests {
         }
         for text in ["", "tag", "tag.", "Client", "tags.app", "schema", " user", "."] {
             assert_eq!(NamePart::named(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_read_what_they_are_made_of() {
+        let name = ["client", "tag.app", "query_attr.job", "attr.program_name", "user"];
+        let settings =
+            Settings { name: name.iter().filter_map(|part| NamePart::named(part)).collect(), ..Settings::default() };
+        for (key, tag, attribute) in [
+            ("app", true, true),
+            ("client", true, true),
+            ("tollgate_client", false, true),
+            ("job", false, true),
+            ("program_name", false, false),
+            ("request_id", false, false),
+            ("user", false, false),
+        ] {
+            let key = key.as_bytes();
+            assert_eq!((settings.reads_tag(key), settings.reads_query_attribute(key)), (tag, attribute), "{key:?}");
         }
     }
 

@@ -137,7 +137,13 @@ fn bounds_hold_whatever_happens() {
             now += if rng.random_ratio(1, 50) { MINUTE } else { rng.random_range(0..500) };
             let (user, n) = (rng.random_range(0..users), rng.random_range(0..40));
             let wanted = if n == 0 { Name::unattributed() } else { name(n) };
+            let before = sizes(&clients);
+            let size = before.get(&Some([user as u8][..].into())).copied().unwrap_or(0);
+            let largest = before.values().copied().max().unwrap_or(0);
             let got = clients.entry(&[user as u8], &wanted, now, || (user, n));
+            if size + 1 < largest && size + 2 < ROOM / 4 {
+                assert_eq!(*got, (user, n), "seed {seed}: {size} of {largest}, and no room");
+            }
             if *got == (user, n) && rng.random_ratio(1, 3) {
                 held.push(got);
             }
