@@ -35,6 +35,13 @@ const COMMENTS: [&str; 9] = [
     "/*client='job-42:etl:unattributed',app='x'*/ /*app='y'*/",
 ];
 
+/// In JSON, which is YAML too.
+const RULE: &str = r#"{ "id": "a", "match": { "scope": ["etl", "*:x"], "tag.t": "v", "class": "write", "address": "10.0.0.0/8",
+  "table": "s.t", "shape": "no_where", "fingerprint": "DELETE FROM t", "not": { "user": "u" } },
+  "do": { "rejection_ratio": 0.9, "max_concurrency": 4 }, "action": "reject", "max_delay": "1s500ms", "mode": "warn",
+  "active": { "days": ["mon-wed", "sat"], "from": "08:00", "to": "10:00", "tz": "Europe/Berlin" }, "priority": -1,
+  "in_transaction": "delay", "expires": "2026-04-21T16:00:00Z", "created": "2026-04-21T10:05:00+02:00", "reason": "r" }"#;
+
 fn main() -> io::Result<()> {
     for (name, packet) in recorded() {
         for which in 0..5 {
@@ -59,6 +66,8 @@ fn main() -> io::Result<()> {
         }
     }
     put("config", "starter", include_bytes!("../proxy.yaml"))?;
+    put("config", "rule", RULE.as_bytes())?;
+    put("config", "rules", format!("upstream: {{ address: a }}\nrules: [{RULE}]").as_bytes())?;
     put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())
 }
 

@@ -38,6 +38,9 @@ impl fmt::Display for CheckReport {
             Some(http) => writeln!(f, "  admin HTTP on {http}")?,
             None => writeln!(f, "  admin HTTP off")?,
         }
+        let policy = &plan.policy;
+        let rules = counted(policy.rules.len(), "rule");
+        writeln!(f, "  {rules}, {}", counted(policy.playbooks.len(), "playbook"))?;
         write!(f, "  {}", counted(self.warnings.len(), "warning"))?;
         for warning in &self.warnings {
             write!(f, "\n\nwarning: {warning}")?;

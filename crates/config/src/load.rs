@@ -71,15 +71,19 @@ pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Resu
     }
 }
 
-/// Finding the place of each takes a reading of the file: of a thousand bad rules the first say enough.
-const MAX_PROBLEMS: usize = 39;
+/// Finding the place of each takes a reading of the file: of a thousand bad rules the first say enough, and of a large file
+/// fewer.
+fn most_problems(text: &str) -> usize {
+    (4 * 1024 * 1024 / text.len().max(1)).clamp(5, 39)
+}
 
 fn in_order(troubles: &[Trouble], origin: &Path, text: &str) -> Vec<Problem> {
-    let first = troubles.iter().take(MAX_PROBLEMS);
-    let mut problems: Vec<Problem> = first.map(|trouble| Problem::of(trouble, origin, text)).collect();
+    let most = most_problems(text);
+    let mut problems: Vec<Problem> =
+        troubles.iter().take(most).map(|trouble| Problem::of(trouble, origin, text)).collect();
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    if let Some(trouble) = troubles.get(MAX_PROBLEMS) {
-        let what = format!("and {} more like these, from here on", troubles.len() - MAX_PROBLEMS);
+    if let Some(trouble) = troubles.get(most) {
+        let what = format!("and {} more like these, from here on", troubles.len() - most);
         let last = Trouble::new(trouble.path(), trouble.at, what, "see to those above first");
         problems.push(Problem::of(&last, origin, text));
     }

@@ -89,6 +89,20 @@ fn a_file_cut_at_any_byte_gives_a_plan_or_an_error() {
 }
 
 #[test]
+fn of_many_bad_rules_the_first_are_shown() {
+    let rule = |number: usize| {
+        format!("  - {{ id: r{number}, match: {{ user: x }}, do: {{ rejection_ratio: 9 }}, permanent: true }}\n")
+    };
+    for (rules, shown) in [(10, 10), (39, 39), (1000, 40), (9000, 6)] {
+        let text: String = (0..rules).map(rule).collect();
+        let error = load_text(&format!("upstream: {{ address: 127.0.0.1 }}\nrules:\n{text}")).expect_err("bad");
+        assert_eq!(error.problems().len(), shown, "{rules} rules");
+        let more = format!("and {} more like these", rules - (shown - 1).min(rules));
+        assert_eq!(error.to_string().contains(&more), shown < rules, "{rules} rules");
+    }
+}
+
+#[test]
 fn hostile_yaml_is_refused_and_not_followed() {
     let nested = format!("upstream: {}", "[".repeat(2000));
     let closed = format!("upstream: {}{}", "[".repeat(2000), "]".repeat(2000));

@@ -80,7 +80,7 @@ fn check_reports_what_the_file_means() {
     let file = folder.path().join("proxy.yaml");
     fs::write(
         &file,
-        "listen: [127.0.0.1:6033, 127.0.0.1:6035]\nupstream: { address: db, replicas: [r1] }\nworkers: 2\n",
+        "listen: [127.0.0.1:6033, 127.0.0.1:6035]\nupstream: { address: db, replicas: [r1] }\nworkers: 2\nrules: [{ id: a, match: { user: x }, do: { hold: true }, permanent: true }]\n",
     )
     .unwrap();
     let report = check(&file).unwrap();
@@ -90,6 +90,7 @@ fn check_reports_what_the_file_means() {
         "2 listeners on 127.0.0.1:6033, 127.0.0.1:6035",
         "upstream db:3306, 1 replica",
         "2 worker threads",
+        "1 rule, no playbooks",
         "3 warnings",
     ] {
         assert!(text.contains(expected), "{expected} in\n{text}");
