@@ -1,9 +1,10 @@
 //! MySQL's SQL as tokens, split where the server's own lexer splits it (sql/sql_lex.cc; each rule marked "checked" was
 //! tried on MySQL 9.7). One pass, no allocation; an unterminated literal or comment ends with the input.
 //!
-//! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS, and 0xA0 as a space in latin1.
+//! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS and CREATE LIBRARY … AS.
 
 use crate::Charset;
+use crate::charset::Multibyte;
 use memchr::{memchr, memchr2, memmem};
 
 /// What decides how the same bytes are split.
@@ -76,10 +77,52 @@ pub struct Lexer<'a> {
     identifier_end: Option<usize>,
     /// The position just after an identifier and a dot.
     member_start: Option<usize>,
+    reading: Reading,
+    comments: Comments,
+    met: Met,
+}
+
+/// What makes other readings possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Met {
+    /// A backslash in double quotes: whether it escapes depends on ANSI_QUOTES.
+    pub(crate) escape_in_double_quotes: bool,
+    /// `/*!`.
+    pub(crate) code_comment: bool,
+}
+
+/// What a character set that we do not know may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Reading {
+    pub(crate) multibyte: Multibyte,
+    /// Bytes over 0x7F that are spaces in some single-byte sets: 0xA0 in latin1 and most others, 0xFF in cp852 and its
+    /// kin (`FOR\xA0UPDATE` was checked). In some there are control characters too, which matter after `--`.
+    pub(crate) high_spaces: bool,
+}
+
+impl Reading {
+    const USUAL: Reading = Reading { multibyte: Multibyte::No, high_spaces: false };
+}
+
+/// What was passed over, for those who look for tags in it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Comments {
+    /// Where the first `/*!` begins, whether it is code for this server or not.
+    pub(crate) first_code: Option<usize>,
+    /// Where the last `/*!` or the `*/` of the last one ends.
+    pub(crate) last_code_end: usize,
+    /// Whether the next plain comment is wanted.
+    pub(crate) wanted: bool,
+    /// The inside of the first plain comment since it was wanted.
+    pub(crate) found: Option<(usize, usize)>,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(sql: &'a [u8], mode: Mode) -> Self {
+        Self::reading(sql, mode, Reading::USUAL)
+    }
+
+    pub(crate) fn reading(sql: &'a [u8], mode: Mode, reading: Reading) -> Self {
         // The server knows no BOM (checked: a syntax error); what follows one is looked at all the same.
         let position = if sql.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
         Self {
@@ -90,7 +133,30 @@ impl<'a> Lexer<'a> {
             code_comment_edges: 0,
             identifier_end: None,
             member_start: None,
+            reading,
+            comments: Comments::default(),
+            met: Met::default(),
         }
+    }
+
+    pub(crate) fn comments(&mut self) -> &mut Comments {
+        &mut self.comments
+    }
+
+    pub(crate) fn met(&self) -> Met {
+        Met { code_comment: self.comments.first_code.is_some(), ..self.met }
+    }
+
+    pub(crate) fn in_code_comment(&self) -> bool {
+        self.in_code_comment
+    }
+
+    pub(crate) fn sql(&self) -> &'a [u8] {
+        self.sql
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
     }
 
     pub fn text(&self, token: &Token) -> &'a [u8] {
@@ -138,7 +204,7 @@ impl<'a> Lexer<'a> {
                 (b'\t'..=b'\r' | b' ', _) => self.position += 1,
                 (b'#', _) => self.skip_line(),
                 // Checked: a control character will do, and so will the end of the text.
-                (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|b| b <= b' ' || b == 0x7F) => {
+                (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|byte| self.ends_dashes(byte)) => {
                     self.skip_line();
                 }
                 (b'/', Some(b'*')) => self.enter_comment(),
@@ -146,10 +212,16 @@ impl<'a> Lexer<'a> {
                     self.in_code_comment = false;
                     self.code_comment_edges += 1;
                     self.position += 2;
+                    self.comments.last_code_end = self.position;
                 }
+                (0xA0 | 0xFF, _) if self.reading.high_spaces => self.position += 1,
                 _ => return Some(byte),
             }
         }
+    }
+
+    fn ends_dashes(&self, byte: u8) -> bool {
+        byte <= b' ' || byte == 0x7F || (byte >= 0x80 && self.reading.high_spaces)
     }
 
     fn skip_line(&mut self) {
@@ -163,11 +235,17 @@ impl<'a> Lexer<'a> {
             (Some(b'M'), Some(b'!')) if !matches!(self.mode.server, Server::MySql(_)) => (self.position + 4, true),
             _ => {
                 // Plain comments do not nest (checked).
-                let rest = self.rest(self.position + 2);
-                self.position += 2 + memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
+                let start = self.position + 2;
+                let rest = self.rest(start);
+                let length = memmem::find(rest, b"*/");
+                if self.comments.wanted && self.comments.found.is_none() && rest.first() != Some(&b'+') {
+                    self.comments.found = Some((start, start + length.unwrap_or(rest.len())));
+                }
+                self.position = start + length.map_or(rest.len(), |length| length + 2);
                 return;
             }
         };
+        self.comments.first_code.get_or_insert(self.position);
         let (digits, version) = self.version(body);
         if runs(self.mode.server, version, for_mariadb) {
             self.position = body + digits;
@@ -176,6 +254,7 @@ impl<'a> Lexer<'a> {
         } else {
             self.position = self.skipped_comment_end(body);
         }
+        self.comments.last_code_end = self.position;
     }
 
     /// The version at the start of a code comment, and how many digits it has: five, or six. Fewer are not a version
@@ -216,7 +295,7 @@ impl<'a> Lexer<'a> {
     fn token_at(&self, first: u8) -> (Kind, usize) {
         let start = self.position;
         if self.member_start == Some(start) && is_identifier(first) {
-            return (Kind::Word, self.run(start, is_identifier));
+            return (Kind::Word, self.word_end(start));
         }
         match (first, self.at(start + 1)) {
             (b'\'', _) => (Kind::String, self.quoted_end(start, first)),
@@ -230,9 +309,25 @@ impl<'a> Lexer<'a> {
             (b'.', Some(b'0'..=b'9')) if self.identifier_end != Some(start) => {
                 (Kind::Number, self.exponent_end(self.run(start + 1, |byte| byte.is_ascii_digit())))
             }
-            _ if is_identifier(first) => (Kind::Word, self.run(start, is_identifier)),
+            _ if is_identifier(first) => (Kind::Word, self.word_end(start)),
             _ => (Kind::Symbol(first), start + 1),
         }
+    }
+
+    fn word_end(&self, start: usize) -> usize {
+        if self.reading == Reading::USUAL {
+            return self.run(start, is_identifier);
+        }
+        let mut end = start;
+        while let Some(byte) = self.at(end).filter(|&byte| is_identifier(byte)) {
+            match byte {
+                0xA0 | 0xFF if self.reading.high_spaces => break,
+                0..=0x7F => end += 1,
+                // A character's last byte may be none that an identifier has.
+                _ => end += self.reading.multibyte.length(self.rest(end)),
+            }
+        }
+        end
     }
 
     /// The end of what the quote at `open` begins. A doubled quote stands for itself; a backslash escapes in strings only.
@@ -240,12 +335,29 @@ impl<'a> Lexer<'a> {
         let is_string = quote == b'\'' || (quote == b'"' && !self.mode.ansi_quotes);
         let escape = if is_string && !self.mode.no_backslash_escapes { b'\\' } else { quote };
         let mut position = open + 1;
+        if self.reading.multibyte != Multibyte::No {
+            return self.quoted_end_by_character(position, quote, escape);
+        }
         while let Some(found) = memchr2(quote, escape, self.rest(position)) {
             position += found;
             if self.at(position) == Some(quote) && self.at(position + 1) != Some(quote) {
                 return position + 1;
             }
             position += 2;
+        }
+        self.sql.len()
+    }
+
+    fn quoted_end_by_character(&self, inside: usize, quote: u8, escape: u8) -> usize {
+        let mut position = inside;
+        while let Some(byte) = self.at(position) {
+            position += match byte {
+                _ if byte == quote && self.at(position + 1) != Some(quote) => return position + 1,
+                _ if byte == quote => 2,
+                // What is escaped is a whole character.
+                _ if byte == escape => 1 + self.reading.multibyte.length(self.rest(position + 1)),
+                _ => self.reading.multibyte.length(self.rest(position)),
+            };
         }
         self.sql.len()
     }
@@ -266,7 +378,7 @@ impl<'a> Lexer<'a> {
         let end = match self.at(name) {
             Some(quote @ b'`') => self.quoted_end(name, quote),
             Some(quote @ (b'\'' | b'"')) if !system => self.quoted_end(name, quote),
-            _ if system => self.run(name, is_identifier),
+            _ if system => self.word_end(name),
             _ => self.run(name, |byte| is_identifier(byte) || byte == b'.'),
         };
         if end == start + 1 { (Kind::Symbol(b'@'), end) } else { (Kind::Variable, end) }
@@ -274,7 +386,7 @@ impl<'a> Lexer<'a> {
 
     /// Identifiers may begin with digits: `1a`, `0X1F` and `1e` are (checked), `0x1f` and `1e5` are not.
     fn number_or_word(&self, start: usize) -> (Kind, usize) {
-        let word_end = self.run(start, is_identifier);
+        let word_end = self.word_end(start);
         let word = self.sql.get(start..word_end).unwrap_or_default();
         match word {
             [b'0', b'x', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit) => {
@@ -321,6 +433,9 @@ impl Iterator for Lexer<'_> {
         // `quoted_end` may step past the end by one, over a backslash that is the last byte.
         let end = end.min(self.sql.len());
         self.position = end;
+        if first == b'"' && !self.mode.no_backslash_escapes {
+            self.met.escape_in_double_quotes |= memchr(b'\\', self.sql.get(start..end).unwrap_or_default()).is_some();
+        }
         if end == self.sql.len() && self.mode.extent == Extent::Cut {
             return None;
         }

@@ -1,6 +1,23 @@
 //! What a text asks for, in one pass over its bytes.
+//!
+//! Every statement of the text is read: its first words say what it is (`verb`), and the rest may make it stricter (`body`). Where
+//! the same bytes may be read in more than one way, because the session's sql_mode or character set is not known or changes
+//! within the text, all of them are, and the stricter stands.
 
-use crate::{CharsetChange, Class, Mode, Shapes};
+mod arms;
+mod body;
+mod keyword;
+mod set;
+mod verb;
+mod ways;
+
+use self::body::Found;
+use self::verb::{Rest, Verb};
+use self::ways::{Changes, Way, Ways};
+use crate::literal::unescaped;
+use crate::starts::SEMICOLON;
+use crate::{Charset, CharsetChange, Class, Extent, Lexer, Mode, Shapes, Token};
+use siphasher::sip128::SipHasher13;
 use std::ops::Range;
 
 /// Everything that a verdict needs to know of a text. All ranges are of its bytes.
@@ -73,30 +90,273 @@ pub enum NamedStatement {
 /// Where the text that is prepared comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A string, with its quotes.
+    /// A string with its quotes: see [`unquote`](crate::unquote).
     Literal(Range<usize>),
     /// A variable or, in MariaDB, any expression.
     Variable,
 }
 
-/// One pass, no allocation, never panics.
-pub fn scan(sql: &[u8], mode: Mode) -> Scan {
-    let _ = mode;
-    Scan {
-        class: Class::Unparsed,
-        free: false,
-        shapes: Shapes::empty(),
-        transaction: TransactionEffect::None,
-        crosses_boundary: false,
-        commits_implicitly: false,
-        statements: 1,
-        leading: 0..0,
-        trailing: sql.len()..sql.len(),
-        infix: None,
-        doubt: Doubt::None,
-        named: None,
-        schema: None,
-        charset: None,
-        takes_lock: false,
+impl Doubt {
+    fn or(self, other: Doubt) -> Doubt {
+        match self {
+            Doubt::None => other,
+            Doubt::Functions => Doubt::Functions,
+        }
     }
 }
+
+/// One pass, no allocation, never panics.
+pub fn scan(sql: &[u8], mode: Mode) -> Scan {
+    scan_hearing(sql, mode, &mut None)
+}
+
+/// As [`scan`]; `calls` hears of every call that may be of somebody's own function, in order.
+pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Option<SipHasher13>) -> Scan {
+    let usual = Way { mode, reading: Default::default() };
+    let first = Reader::new(sql, usual, Nesting::Outer).run(calls);
+    let mut scan = first.scan;
+    if let Some(ways) = Ways::of(sql, mode, first.changes) {
+        match ways.bounded(sql) {
+            Some(ways) => {
+                for way in ways {
+                    scan.merge(Reader::new(sql, way, Nesting::Outer).run(calls).scan);
+                }
+            }
+            None => scan.forget(),
+        }
+    }
+    if mode.charset == Charset::Ambiguous {
+        scan.forget_comments();
+    }
+    scan
+}
+
+impl Scan {
+    /// What can be said if either reading may be the server's.
+    fn merge(&mut self, other: Scan) {
+        self.class = self.class.or_stricter(other.class);
+        self.free &= other.free;
+        self.shapes |= other.shapes;
+        if self.transaction != other.transaction {
+            self.transaction = TransactionEffect::None;
+        }
+        self.crosses_boundary |= other.crosses_boundary;
+        self.commits_implicitly |= other.commits_implicitly;
+        self.statements = self.statements.max(other.statements);
+        if (&self.leading, &self.trailing, &self.infix) != (&other.leading, &other.trailing, &other.infix) {
+            self.forget_comments();
+        }
+        self.doubt = self.doubt.or(other.doubt);
+        if self.named != other.named {
+            self.named = None;
+        }
+        if self.schema != other.schema {
+            self.schema = None;
+        }
+        if self.charset != other.charset {
+            self.charset = Some(CharsetChange::Unknown);
+        }
+        self.takes_lock |= other.takes_lock;
+    }
+
+    /// What can be said of a text that would take too long to be read in every way.
+    fn forget(&mut self) {
+        self.class = Class::Ddl;
+        self.free = false;
+        self.transaction = TransactionEffect::None;
+        self.crosses_boundary = true;
+        self.commits_implicitly = true;
+        self.named = None;
+        self.schema = None;
+        self.charset = Some(CharsetChange::Unknown);
+        self.forget_comments();
+    }
+
+    fn forget_comments(&mut self) {
+        self.leading = 0..0;
+        self.trailing = self.trailing.end..self.trailing.end;
+        self.infix = None;
+    }
+}
+
+/// Whether a text is itself the literal of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nesting {
+    Outer,
+    Literal,
+}
+
+/// Reads all statements of a text in one way.
+#[derive(Debug)]
+struct Reader<'a> {
+    lexer: Lexer<'a>,
+    scan: Scan,
+    nesting: Nesting,
+    last_end: usize,
+    /// A statement so far began or ended a transaction.
+    passed_boundary: bool,
+    /// What the statements so far may have changed for those that follow.
+    changes: Changes,
+}
+
+struct Read {
+    scan: Scan,
+    changes: Changes,
+}
+
+impl<'a> Reader<'a> {
+    fn new(sql: &'a [u8], way: Way, nesting: Nesting) -> Self {
+        let scan = Scan {
+            class: Class::Control,
+            free: true,
+            shapes: Shapes::empty(),
+            transaction: TransactionEffect::None,
+            crosses_boundary: false,
+            commits_implicitly: false,
+            statements: 0,
+            leading: 0..sql.len(),
+            trailing: sql.len()..sql.len(),
+            infix: None,
+            doubt: Doubt::None,
+            named: None,
+            schema: None,
+            charset: None,
+            takes_lock: false,
+        };
+        let lexer = Lexer::reading(sql, way.mode, way.reading);
+        Self { lexer, scan, nesting, last_end: 0, passed_boundary: false, changes: Changes::default() }
+    }
+
+    fn run(mut self, calls: &mut Option<SipHasher13>) -> Read {
+        let mut changes = Changes::default();
+        while let Some(first) = self.next() {
+            if first.kind == SEMICOLON {
+                continue;
+            }
+            if self.scan.statements == 0 {
+                let code = self.lexer.comments().first_code;
+                self.scan.leading = 0..code.map_or(first.start, |code| code.min(first.start));
+                self.lexer.comments().wanted = true;
+            }
+            // What a statement changes matters only to those behind it.
+            changes = self.changes;
+            self.scan.statements = self.scan.statements.saturating_add(1);
+            let verb = self.verb(first);
+            let (found, end) = body::read(&mut self.lexer, verb.from, verb.rest.kept(), calls);
+            self.last_end = self.last_end.max(end);
+            self.settle(&verb, &found);
+        }
+        changes.add(self.lexer.met());
+        Read { scan: self.finish(), changes }
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        let token = self.lexer.next()?;
+        if token.kind != SEMICOLON {
+            self.last_end = token.end;
+        }
+        Some(token)
+    }
+
+    /// Adds a whole statement to what the text is.
+    fn settle(&mut self, verb: &Verb, found: &Found) {
+        let class = class_of(verb, found);
+        let matters = verb.rest != Rest::Irrelevant;
+        let doubt = matters && found.foreign && class.or_stricter(Class::Call) != class;
+        let is_free = !doubt
+            && match verb.rest {
+                Rest::Query => class == Class::Read && !found.table && !found.heavy && !found.pattern,
+                Rest::Irrelevant | Rest::Change | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => {
+                    class == Class::Control
+                }
+            };
+        let scan = &mut self.scan;
+        scan.class = scan.class.or_stricter(class);
+        scan.free &= is_free;
+        if doubt {
+            scan.doubt = Doubt::Functions;
+        }
+        scan.shapes |= found.shapes;
+        scan.takes_lock |= verb.takes_lock || (matters && found.takes_lock);
+        scan.commits_implicitly |= verb.commits;
+        scan.crosses_boundary |= self.passed_boundary && !is_free;
+        if verb.transaction != TransactionEffect::None {
+            scan.transaction = verb.transaction;
+        }
+        self.passed_boundary |= verb.commits || verb.transaction != TransactionEffect::None;
+    }
+
+    fn finish(mut self) -> Scan {
+        let in_code_comment = self.lexer.in_code_comment();
+        let length = self.lexer.sql().len();
+        let comments = self.lexer.comments();
+        let after = self.last_end.max(comments.last_code_end).min(length);
+        let found = comments.found.filter(|(start, _)| *start < self.last_end);
+        let mut scan = self.scan;
+        if scan.statements > 0 {
+            scan.trailing = after..length;
+            scan.infix = found.map(|(start, end)| start..end);
+        } else if let Some(code) = comments.first_code {
+            scan.leading = 0..code;
+        }
+        if in_code_comment {
+            scan.trailing = length..length;
+        }
+        if scan.statements != 1 {
+            scan.named = None;
+            scan.schema = None;
+        }
+        if self.lexer.extent() == Extent::Cut {
+            scan.class = scan.class.or_stricter(Class::Write);
+            scan.free = false;
+            scan.trailing = length..length;
+            scan.named = None;
+            scan.schema = None;
+        }
+        scan
+    }
+
+    /// What the text in a string literal is, if it can be read without much ado.
+    fn scan_literal(&self, literal: &Token) -> Option<Scan> {
+        if self.nesting == Nesting::Literal {
+            return None;
+        }
+        let mut text = [0; 1024];
+        let mut length = 0;
+        for byte in unescaped(self.lexer.text(literal), self.lexer.mode()) {
+            *text.get_mut(length)? = byte;
+            length += 1;
+        }
+        let mode = Mode { extent: Extent::Whole, ..self.lexer.mode() };
+        let way = Way { mode, reading: Default::default() };
+        Some(Reader::new(text.get(..length)?, way, Nesting::Literal).run(&mut None).scan)
+    }
+}
+
+fn class_of(verb: &Verb, found: &Found) -> Class {
+    let mut class = verb.class;
+    let raise = |class: Class, when: bool, to: Class| if when { class.or_stricter(to) } else { class };
+    match verb.rest {
+        Rest::Irrelevant => return class,
+        Rest::Change | Rest::Calls => {}
+        Rest::Query => class = raise(class, found.locking || found.writes, Class::Write),
+        Rest::Values => {
+            class = raise(class, found.table || found.heavy || found.pattern || found.foreign, Class::Read);
+            class = raise(class, found.locking || found.writes, Class::Write);
+        }
+        Rest::Show => {
+            let works = found.queries > 0 || found.heavy || found.foreign || (found.pattern && found.filtered);
+            class = raise(class, works, Class::Read);
+            class = raise(class, found.locking, Class::Write);
+        }
+        Rest::Explain => {
+            class = raise(class, found.queries > 1 || found.foreign, Class::Read);
+            class = raise(class, found.locking && found.queries > 1, Class::Write);
+        }
+    }
+    class = raise(class, found.takes_lock, Class::Write);
+    raise(class, found.qualified, Class::Call)
+}
+
+#[cfg(test)]
+mod tests;

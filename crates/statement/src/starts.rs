@@ -52,7 +52,7 @@ pub(crate) fn skip_from(lexer: &mut Lexer<'_>, last: Option<Token>) {
 pub(crate) enum Stored {
     Nothing,
     View,
-    /// A procedure, function, trigger, event or package. Its body may hold `;`, so the rest of the text counts as the
+    /// A procedure, function, trigger, event, package or library. Its body may hold `;`, so the rest of the text counts as the
     /// body; a statement behind it is not seen.
     Program,
 }
@@ -66,7 +66,7 @@ pub(crate) fn stored(lexer: &mut Lexer<'_>, first: &Token) -> (Stored, Option<To
     let mut after_clause = false;
     loop {
         let Some(token) = lexer.next() else { return (Stored::Nothing, None) };
-        if lexer.is_any(&token, &["PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE"]) {
+        if lexer.is_any(&token, &["PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE", "LIBRARY"]) {
             return (Stored::Program, Some(token));
         }
         if lexer.is(&token, "VIEW") {

@@ -1,0 +1,376 @@
+//! What the rest of a statement holds, whatever its first word is.
+
+use super::arms::Arms;
+use super::keyword::Keyword;
+use crate::starts::SEMICOLON;
+use crate::words::{Own, look_up};
+use crate::{Kind, Lexer, Server, Shapes, Token};
+use siphasher::sip128::SipHasher13;
+use std::hash::Hasher;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE, at any depth.
+    pub(super) locking: bool,
+    /// INTO OUTFILE, the next value of a sequence, INSERT, UPDATE, DELETE, REPLACE.
+    pub(super) writes: bool,
+    /// FROM something other than DUAL, or TABLE.
+    pub(super) table: bool,
+    pub(super) filtered: bool,
+    /// A function that is not on the list of what is free.
+    pub(super) heavy: bool,
+    /// LIKE and REGEXP, which may take exponential time.
+    pub(super) pattern: bool,
+    /// SELECT, TABLE and WITH, up to 255.
+    pub(super) queries: u8,
+    /// A call of what may be somebody's own function.
+    pub(super) foreign: bool,
+    /// `x.f(`, which certainly is.
+    pub(super) qualified: bool,
+    /// GET_LOCK and its like.
+    pub(super) takes_lock: bool,
+    pub(super) shapes: Shapes,
+}
+
+/// Whether the statement has shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    Shapes,
+    NoShapes,
+}
+
+/// Reads on to the statement's end. `first` is read already; `calls` hears of every call that may be somebody's own function.
+pub(super) fn read(
+    lexer: &mut Lexer<'_>,
+    first: Option<Token>,
+    kept: Kept,
+    calls: &mut Option<SipHasher13>,
+) -> (Found, usize) {
+    let mut body = Body::new(lexer.sql(), kept, lexer.mode().server);
+    let mut end = 0;
+    let mut token = first;
+    while let Some(current) = token {
+        if current.kind == SEMICOLON {
+            break;
+        }
+        end = current.end;
+        body.take(current, lexer.text(&current), calls);
+        token = lexer.next();
+    }
+    (body.end(), end)
+}
+
+struct Body<'a> {
+    sql: &'a [u8],
+    server: Server,
+    found: Found,
+    arms: Arms,
+    depth: u32,
+    /// The token before, and the one before that.
+    before: [Seen; 2],
+    /// The last name, for a `(` or a dot to follow.
+    name: Option<Name>,
+    /// The table of an INSERT or REPLACE is still to come.
+    target: bool,
+    /// What the open parentheses belong to. More of them are not free.
+    open: [Parentheses; 32],
+    /// How many of them are a CONCAT's.
+    concats: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    Word(Keyword),
+    /// A word in quotes of any kind.
+    Quoted,
+    EmptyString,
+    Literal,
+    Symbol(u8),
+}
+
+#[derive(Clone, Copy)]
+struct Name {
+    start: usize,
+    end: usize,
+    quoted: bool,
+    place: Place,
+}
+
+/// Where a name stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Where an expression may begin: with a `(` it is a call.
+    Expression,
+    /// After AS, INTO, WITH, `)` and the like: with a `(` it is a table or an alias and its columns, or a type.
+    Definition,
+    /// After a dot, with the whole in an expression.
+    Member,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parentheses {
+    Plain,
+    Concat,
+    Replace,
+}
+
+impl<'a> Body<'a> {
+    fn new(sql: &'a [u8], kept: Kept, server: Server) -> Self {
+        let mut arms = Arms::default();
+        if kept == Kept::Shapes {
+            arms.expect();
+        }
+        Self {
+            sql,
+            server,
+            found: Found::default(),
+            arms,
+            depth: 0,
+            before: [Seen::Nothing; 2],
+            name: None,
+            target: false,
+            open: [Parentheses::Plain; 32],
+            concats: 0,
+        }
+    }
+
+    fn take(&mut self, token: Token, text: &[u8], calls: &mut Option<SipHasher13>) {
+        let seen = match token.kind {
+            Kind::Word => self.word(token, text),
+            Kind::QuotedWord => {
+                self.named(token, true);
+                self.after_from(Keyword::None);
+                Seen::Quoted
+            }
+            Kind::String => self.string(token, text),
+            Kind::Number => Seen::Literal,
+            Kind::Variable => {
+                self.found.heavy |= self.concats > 0 && !text.starts_with(b"@@");
+                Seen::Literal
+            }
+            Kind::Symbol(symbol) => self.symbol(symbol, token, calls),
+        };
+        // INSERT( and REPLACE( are functions; anything else behind these words is a statement.
+        let changed = matches!(self.before[0], Seen::Word(Keyword::Insert | Keyword::Replace));
+        self.found.writes |= changed && seen != Seen::Symbol(b'(');
+        if !matches!(seen, Seen::Word(_) | Seen::Quoted | Seen::Symbol(b'.')) {
+            self.name = None;
+        }
+        self.before = [seen, self.before[0]];
+    }
+
+    fn end(mut self) -> Found {
+        self.found.shapes = self.arms.end();
+        self.found.writes |= matches!(self.before[0], Seen::Word(Keyword::Insert | Keyword::Replace));
+        self.found
+    }
+
+    fn word(&mut self, token: Token, text: &[u8]) -> Seen {
+        // After a dot every word is a name.
+        let after_dot = self.before[0] == Seen::Symbol(b'.');
+        let keyword = if after_dot { Keyword::None } else { Keyword::of(text) };
+        self.named_keyword(token, keyword);
+        self.after_from(keyword);
+        if keyword != Keyword::None {
+            self.keyword(keyword);
+        } else if after_dot && text.eq_ignore_ascii_case(b"NEXTVAL") {
+            // Oracle's way: `sequence.nextval`.
+            self.found.writes |= !matches!(self.server, Server::MySql(_));
+        }
+        Seen::Word(keyword)
+    }
+
+    fn keyword(&mut self, keyword: Keyword) {
+        let after = |before: Keyword| self.before[0] == Seen::Word(before);
+        let begins = matches!(self.before[0], Seen::Nothing | Seen::Symbol(b'('));
+        match keyword {
+            Keyword::Select => {
+                self.found.queries = self.found.queries.saturating_add(1);
+                self.arms.select(self.depth);
+            }
+            Keyword::Table => {
+                self.found.queries = self.found.queries.saturating_add(u8::from(begins));
+                self.found.table = true;
+                self.arms.table(self.depth);
+            }
+            // Not WITH ROLLUP, nor WITH QUERY EXPANSION.
+            Keyword::With => {
+                self.found.queries = self.found.queries.saturating_add(u8::from(begins));
+                self.arms.with(self.depth);
+            }
+            Keyword::Update | Keyword::Delete => {
+                self.found.locking |= after(Keyword::For);
+                self.found.writes = true;
+                self.arms.change(self.depth);
+            }
+            Keyword::Share => self.found.locking |= after(Keyword::For),
+            Keyword::Lock => self.found.locking = true,
+            Keyword::File => self.found.writes |= after(Keyword::Into),
+            Keyword::Value if after(Keyword::Next) => self.found.writes = true,
+            Keyword::Value | Keyword::Values | Keyword::Set if self.depth == 0 => self.arms.expect_none(),
+            Keyword::Value | Keyword::Values | Keyword::Set => {}
+            Keyword::Where => {
+                self.found.filtered = true;
+                self.arms.filter(self.depth);
+            }
+            Keyword::Limit => self.arms.limit(self.depth),
+            Keyword::SetOperation => self.arms.set_operation(self.depth),
+            Keyword::Regexp | Keyword::Like => self.found.pattern = true,
+            Keyword::Insert | Keyword::Replace => self.target = self.before[0] == Seen::Nothing,
+            Keyword::As
+            | Keyword::Distinct
+            | Keyword::Dual
+            | Keyword::For
+            | Keyword::From
+            | Keyword::Into
+            | Keyword::InsertModifier
+            | Keyword::Next
+            | Keyword::Nextval
+            | Keyword::Recursive
+            | Keyword::SelectModifier
+            | Keyword::None => {}
+        }
+    }
+
+    /// Whether FROM had a table behind it is known one token later.
+    fn after_from(&mut self, keyword: Keyword) {
+        if self.before[0] == Seen::Word(Keyword::From) {
+            if keyword == Keyword::Dual {
+                self.arms.list_ends(self.depth);
+            } else {
+                self.found.table = true;
+                self.arms.from_table(self.depth);
+            }
+        }
+    }
+
+    fn string(&mut self, token: Token, text: &[u8]) -> Seen {
+        self.after_from(Keyword::None);
+        // Under ANSI_QUOTES, which does not show, it is a name.
+        if text.first() == Some(&b'"') {
+            self.named(token, true);
+            return if text.len() == 2 { Seen::EmptyString } else { Seen::Quoted };
+        }
+        if text.len() == 2 { Seen::EmptyString } else { Seen::Literal }
+    }
+
+    fn named_keyword(&mut self, token: Token, keyword: Keyword) {
+        if self.target && matches!(keyword, Keyword::InsertModifier | Keyword::SelectModifier | Keyword::Into) {
+            self.name = None;
+            return;
+        }
+        self.named(token, false);
+    }
+
+    fn named(&mut self, token: Token, quoted: bool) {
+        let place = match self.before[0] {
+            _ if std::mem::take(&mut self.target) => Place::Definition,
+            Seen::Symbol(b'.') => match self.name {
+                Some(Name { place: Place::Definition, .. }) => Place::Definition,
+                Some(Name { place: Place::Expression | Place::Member, .. }) | None => Place::Member,
+            },
+            Seen::Word(
+                Keyword::As | Keyword::Into | Keyword::Table | Keyword::With | Keyword::Recursive,
+            )
+            // Nothing that is complete is followed by an expression.
+            | Seen::Symbol(b')')
+            | Seen::Literal
+            | Seen::EmptyString => Place::Definition,
+            Seen::Nothing | Seen::Word(_) | Seen::Quoted | Seen::Symbol(_) => Place::Expression,
+        };
+        self.name = Some(Name { start: token.start, end: token.end, quoted, place });
+    }
+
+    fn symbol(&mut self, symbol: u8, token: Token, calls: &mut Option<SipHasher13>) -> Seen {
+        match symbol {
+            b'(' => {
+                self.after_from(Keyword::None);
+                let is_after_name = matches!(self.before[0], Seen::Word(_) | Seen::Quoted);
+                let kind = match self.name.filter(|_| is_after_name) {
+                    Some(name) => self.call(name, token, calls),
+                    None => Parentheses::Plain,
+                };
+                self.open(kind);
+            }
+            b')' => self.close(),
+            b'*' => {
+                let begins = matches!(
+                    self.before[0],
+                    Seen::Symbol(b',' | b'.')
+                        | Seen::Word(Keyword::Select | Keyword::SelectModifier | Keyword::Distinct)
+                );
+                if begins {
+                    self.arms.star(self.depth);
+                }
+            }
+            _ => {}
+        }
+        Seen::Symbol(symbol)
+    }
+
+    /// A name with a `(` behind it.
+    fn call(&mut self, name: Name, parenthesis: Token, calls: &mut Option<SipHasher13>) -> Parentheses {
+        let text = self.sql.get(name.start..name.end).unwrap_or_default();
+        let text = match text {
+            [b'`' | b'"', inside @ .., b'`' | b'"'] => inside,
+            _ => text,
+        };
+        let is = |function: &str| text.eq_ignore_ascii_case(function.as_bytes());
+        if name.place == Place::Member {
+            self.found.qualified = true;
+            return Parentheses::Plain;
+        }
+        let known = look_up(text);
+        self.found.heavy |= known.is_some_and(|known| !known.is_free());
+        if name.place == Place::Definition {
+            return Parentheses::Plain;
+        }
+        self.found.takes_lock |= is("GET_LOCK") || is("SERVICE_GET_READ_LOCKS") || is("SERVICE_GET_WRITE_LOCKS");
+        let own = known.map_or(Own::No, |known| known.own(self.server));
+        let is_own = match own {
+            Own::No => false,
+            Own::Adjacent => !name.quoted && name.end == parenthesis.start,
+            Own::Unquoted => !name.quoted,
+            Own::Always => true,
+        };
+        if !is_own {
+            self.found.foreign = true;
+            if let Some(calls) = calls {
+                calls.write_usize(text.len());
+                text.iter().for_each(|byte| calls.write_u8(byte.to_ascii_lowercase()));
+            }
+        }
+        self.found.writes |= is_own && (is("NEXTVAL") || is("SETVAL"));
+        match () {
+            () if is("CONCAT") || is("CONCAT_WS") => Parentheses::Concat,
+            () if is("REPLACE") => Parentheses::Replace,
+            () => Parentheses::Plain,
+        }
+    }
+
+    fn open(&mut self, kind: Parentheses) {
+        if self.before[0] == Seen::Symbol(b')') {
+            self.arms.reopen(self.depth);
+        }
+        match self.open.get_mut(self.depth as usize) {
+            Some(slot) => *slot = kind,
+            None => self.found.heavy = true,
+        }
+        self.concats += u32::from(kind == Parentheses::Concat);
+        self.depth = self.depth.saturating_add(1);
+    }
+
+    fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        match self.open.get(self.depth as usize) {
+            Some(Parentheses::Concat) => self.concats = self.concats.saturating_sub(1),
+            // REPLACE(x, y, '') only takes away.
+            Some(Parentheses::Replace) => {
+                self.found.heavy |= self.before != [Seen::EmptyString, Seen::Symbol(b',')];
+            }
+            Some(Parentheses::Plain) | None => {}
+        }
+        self.arms.close(self.depth);
+    }
+}

@@ -1,0 +1,98 @@
+//! Names, schemas and character sets.
+
+use super::*;
+use crate::unquote;
+
+#[test]
+fn named_statements() {
+    let text = |sql: &str, range: &Range<usize>| sql[range.clone()].to_owned();
+    for (sql, expected) in [
+        ("PREPARE s FROM 'SELECT 1'", "prepare s from 'SELECT 1'"),
+        ("PREPARE `a b` FROM \"SELECT 1\";", "prepare `a b` from \"SELECT 1\""),
+        ("PREPARE s FROM @x", "prepare s from a variable"),
+        ("PREPARE s FROM CONCAT('a', 'b')", "prepare s from a variable"),
+        ("PREPARE s FROM 'a' 'b'", "prepare s from a variable"),
+        ("EXECUTE s", "execute s"),
+        ("EXECUTE /* x */ s USING @a", "execute s"),
+        ("DEALLOCATE PREPARE s", "deallocate s"),
+        ("drop prepare s;", "deallocate s"),
+        ("PREPARE s FROM 'SELECT 1'; EXECUTE s", "-"),
+        ("SELECT 1; EXECUTE s", "-"),
+        ("EXECUTE s; SELECT 1", "-"),
+        ("EXECUTE IMMEDIATE 'x'", "-"),
+        ("EXECUTE IMMEDIATE USING @a", "execute IMMEDIATE"),
+        ("EXECUTE", "-"),
+        ("SELECT 1", "-"),
+    ] {
+        let found = match scan(sql.as_bytes(), MYSQL).named {
+            Some(NamedStatement::Prepare { name, from: Source::Literal(literal) }) => {
+                format!("prepare {} from {}", text(sql, &name), text(sql, &literal))
+            }
+            Some(NamedStatement::Prepare { name, from: Source::Variable }) => {
+                format!("prepare {} from a variable", text(sql, &name))
+            }
+            Some(NamedStatement::Execute { name }) => format!("execute {}", text(sql, &name)),
+            Some(NamedStatement::Deallocate { name }) => format!("deallocate {}", text(sql, &name)),
+            None => "-".to_owned(),
+        };
+        assert_eq!(found, expected, "{sql}");
+    }
+}
+
+#[test]
+fn schemas() {
+    for (sql, expected) in [
+        ("USE db", Some("db")),
+        ("use `a``b` ;", Some("a`b")),
+        ("/*! USE x */", Some("x")),
+        ("USE a; USE b", None),
+        ("USE", None),
+        ("USE a b", None),
+        ("SELECT 1", None),
+    ] {
+        let found = scan(sql.as_bytes(), MYSQL).schema;
+        let found = found.map(|range| unquote(&sql.as_bytes()[range], MYSQL).into_owned());
+        assert_eq!(found, expected.map(|name| name.as_bytes().to_vec()), "{sql}");
+    }
+}
+
+#[test]
+fn character_sets() {
+    use CharsetChange::{Ambiguous, Plain, Unknown};
+    for (sql, expected) in [
+        ("SET NAMES utf8mb4", Some(Plain)),
+        ("SET NAMES 'GBK'", Some(Ambiguous)),
+        ("set names `big5` collate big5_bin", Some(Ambiguous)),
+        ("SET CHARACTER SET sjis", Some(Ambiguous)),
+        ("SET CHARSET cp932", Some(Ambiguous)),
+        ("SET CHAR SET 'gb18030'", Some(Ambiguous)),
+        ("SET character_set_client = gbk", Some(Ambiguous)),
+        ("SET @@character_set_client = gbk", Some(Ambiguous)),
+        ("SET @@session.character_set_client := 'gbk'", Some(Ambiguous)),
+        ("SET SESSION `character_set_client` = gbk", Some(Ambiguous)),
+        ("SET \"character_set_client\" = gbk", Some(Ambiguous)),
+        ("SET @x = 1, sql_mode = f(1, 2), NAMES gbk", Some(Ambiguous)),
+        ("SELECT 1; SET NAMES gbk", Some(Ambiguous)),
+        ("SET NAMES gbk; SET NAMES utf8", Some(Plain)),
+        ("/*!40101 SET NAMES gbk */", Some(Ambiguous)),
+        ("SET NAMES DEFAULT", Some(Unknown)),
+        ("SET character_set_client = @x", Some(Unknown)),
+        ("SET character_set_client = 28", Some(Unknown)),
+        ("SET character_set_client = _utf8'gbk'", Some(Unknown)),
+        ("SET character_set_client = N'gbk'", Some(Unknown)),
+        ("SET NAMES '\\gbk'", Some(Unknown)),
+        ("SET character_set_client = CONCAT('g', 'bk')", Some(Unknown)),
+        ("SET NAMES 'gb' 'k'", Some(Unknown)),
+        // The second byte of a character is a letter or above 0x7F.
+        ("SET NAMES euckr", Some(Plain)),
+        ("SET NAMES gb2312", Some(Plain)),
+        ("SET NAMES ujis", Some(Plain)),
+        ("SET GLOBAL character_set_client = gbk", None),
+        ("SET @@global.character_set_client = gbk", None),
+        ("SET @character_set_client = gbk", None),
+        ("SET character_set_results = gbk", None),
+        ("SELECT 'SET NAMES gbk'", None),
+    ] {
+        assert_eq!(scan(sql.as_bytes(), MYSQL).charset, expected, "{sql}");
+    }
+}

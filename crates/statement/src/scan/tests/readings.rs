@@ -1,0 +1,107 @@
+//! Bytes that are read in more than one way: the stricter stands.
+
+use super::*;
+
+#[track_caller]
+fn class(mode: Mode, sql: &[u8]) -> Class {
+    scan(sql, mode).class
+}
+
+#[test]
+fn quotes_that_no_flag_shows() {
+    // A string that ends at the last quote, or an identifier that ends at the second.
+    let hidden = br#"SELECT "\"; DELETE FROM t WHERE 1 LIMIT 1 -- ""#;
+    assert_eq!(class(MYSQL, hidden), Class::Write);
+    assert_eq!(class(Mode { ansi_quotes: true, ..MYSQL }, hidden), Class::Write);
+    assert!(!scan(br#"SELECT "\", SLEEP(9) -- ""#, MYSQL).free);
+    assert_eq!(class(Mode { no_backslash_escapes: true, ..MYSQL }, br#"SELECT "\"; DELETE FROM t -- ""#), Class::Write);
+    // In single quotes there is nothing to doubt.
+    assert_eq!(class(MYSQL, br#"SELECT '\"; DELETE FROM t -- '"#), Class::Read);
+    assert!(scan(br#"SELECT '{"a": "\\n"}'"#, MYSQL).free);
+}
+
+#[test]
+fn modes_that_change_within_the_text() {
+    for (sql, expected) in [
+        (r"SET sql_mode = 'NO_BACKSLASH_ESCAPES'; SELECT '\'; DROP TABLE t; -- '", Class::Ddl),
+        (r"SET sql_mode = ''; SELECT '\'; DROP TABLE t; -- '", Class::Ddl),
+        (r"SET @@session.sql_mode = @x; SELECT '\'; DROP TABLE t; -- '", Class::Ddl),
+        (r"CALL p(); SELECT '\'; DROP TABLE t; -- '", Class::Ddl),
+        (r"EXECUTE s; SELECT '\'; DROP TABLE t; -- '", Class::Ddl),
+        // What comes before the change is not touched by it.
+        (r"SELECT '\'; DROP TABLE t; -- '; SET sql_mode = ''", Class::Read),
+        (r"SET @a = 1; SELECT '\'; DROP TABLE t; -- '", Class::Read),
+    ] {
+        assert_eq!(class(MYSQL, sql.as_bytes()), expected, "{sql}");
+    }
+    assert_eq!(class(MYSQL, b"SET NAMES gbk; SELECT '\x81\\'; DROP TABLE t; -- '"), Class::Ddl);
+    assert_eq!(class(MYSQL, b"SET NAMES gbk; SELECT 1 AS \x81`; DROP TABLE t; -- `"), Class::Ddl);
+}
+
+#[test]
+fn characters_of_two_bytes() {
+    let ambiguous = Mode { charset: Charset::Ambiguous, ..MYSQL };
+    // GBK has a character of 0x81 and a backslash; sjis has none of 0xA1 and a backslash, big5 has.
+    for sql in [
+        b"SELECT '\x81\\'; DROP TABLE t; -- '".as_slice(),
+        b"SELECT '\x81\\\\'; DROP TABLE t; -- '",
+        b"SELECT '\xA1\\', '\x81\\'; DROP TABLE t; -- '",
+        b"SELECT '\x81\\\\', '\xA1\\'; DROP TABLE t; -- '",
+        b"SELECT 1 AS \x81`; DROP TABLE t; -- `",
+        b"SELECT '\x810\x81\\'; DROP TABLE t; -- '",
+    ] {
+        assert_eq!(class(ambiguous, sql), Class::Ddl, "{:?}", String::from_utf8_lossy(sql));
+    }
+    // Plainly, the backslash escapes the quote.
+    assert_eq!(class(MYSQL, b"SELECT '\x81\\'; DROP TABLE t; -- '"), Class::Read);
+    assert_eq!(class(ambiguous, b"SELECT '\x81a'"), Class::Read);
+}
+
+#[test]
+fn spaces_that_only_some_sets_have() {
+    // Checked under latin1 and cp852.
+    for (sql, expected) in [
+        (b"SELECT a FROM t WHERE b LIMIT 1 FOR\xA0UPDATE".as_slice(), Class::Write),
+        (b"WITH c AS (SELECT 1)\xFFDELETE\xFFFROM t", Class::Write),
+        (b"SELECT 1 --\xA0'\n; DROP TABLE t -- '", Class::Ddl),
+        // In UTF-8 it is part of a letter.
+        ("SELECT voilà FROM t".as_bytes(), Class::Read),
+        ("SELECT 'à' FROM t".as_bytes(), Class::Read),
+    ] {
+        assert_eq!(class(MYSQL, sql), expected, "{:?}", String::from_utf8_lossy(sql));
+    }
+}
+
+#[test]
+fn versions_of_a_server_that_is_not_known() {
+    let unknown = Mode { server: Server::Unknown, ..MYSQL };
+    assert_eq!(class(unknown, b"SELECT 1 /*!99999 ' */; DROP TABLE t -- '"), Class::Ddl);
+    assert_eq!(class(unknown, b"SELECT 1 /*!99999 ; DROP TABLE t */"), Class::Ddl);
+    assert_eq!(class(MYSQL, b"SELECT 1 /*!99999 ; DROP TABLE t */"), Class::Read);
+    assert_eq!(class(MYSQL, b"SELECT 1 /*!50000 ; DROP TABLE t */"), Class::Ddl);
+}
+
+#[test]
+fn cut_texts_are_at_least_writes() {
+    let cut = Mode { extent: Extent::Cut, ..MYSQL };
+    for (sql, expected) in [
+        ("SELECT 1", Class::Write),
+        ("COMMIT ", Class::Write),
+        ("", Class::Write),
+        ("DROP TABLE t ", Class::Ddl),
+        ("CALL p(1) ", Class::Call),
+    ] {
+        let scan = scan(sql.as_bytes(), cut);
+        assert_eq!((scan.class, scan.free), (expected, false), "{sql}");
+    }
+}
+
+/// Long texts that could be read in many ways are not read at all.
+#[test]
+fn many_ways_and_long() {
+    let mut sql = b"SET sql_mode = '', NAMES gbk; SELECT \"\\\", '\x81\\', '\xA0' ".to_vec();
+    assert_eq!(class(MYSQL, &sql), Class::Read);
+    sql.extend(std::iter::repeat_n(b' ', 5000));
+    let scan = scan(&sql, MYSQL);
+    assert_eq!((scan.class, scan.free), (Class::Ddl, false));
+}

@@ -1,0 +1,482 @@
+//! What a statement is by its first words.
+
+use super::body::Kept;
+use super::{NamedStatement, Reader, Source, TransactionEffect, set};
+use crate::starts::{SEMICOLON, Stored, skip_from, stored};
+use crate::{CharsetChange, Class, Kind, Token};
+
+/// What the first words say. The rest of the statement can only make it stricter.
+#[derive(Debug, Clone)]
+pub(super) struct Verb {
+    pub(super) class: Class,
+    pub(super) rest: Rest,
+    /// Where the rest begins.
+    pub(super) from: Option<Token>,
+    pub(super) transaction: TransactionEffect,
+    pub(super) commits: bool,
+    pub(super) takes_lock: bool,
+}
+
+/// What the rest of a statement can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Nothing.
+    Irrelevant,
+    /// It may lock, write, and need no table.
+    Query,
+    /// It writes already; only a call matters, and its shape.
+    Change,
+    /// Only a call matters.
+    Calls,
+    /// Values of control statements: a subquery or a function with work to do makes it a read.
+    Values,
+    /// SHOW … WHERE takes subqueries and functions (checked).
+    Show,
+    /// EXPLAIN runs what stands in FROM, with its functions (checked on both servers).
+    Explain,
+}
+
+impl Rest {
+    pub(super) fn kept(self) -> Kept {
+        match self {
+            Rest::Query | Rest::Change => Kept::Shapes,
+            Rest::Irrelevant | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => Kept::NoShapes,
+        }
+    }
+}
+
+impl Verb {
+    fn new(class: Class, rest: Rest, from: Option<Token>) -> Verb {
+        Verb { class, rest, from, transaction: TransactionEffect::None, commits: false, takes_lock: false }
+    }
+
+    fn control(from: Option<Token>) -> Verb {
+        Verb::new(Class::Control, Rest::Irrelevant, from)
+    }
+
+    fn transaction(effect: TransactionEffect, from: Option<Token>) -> Verb {
+        Verb { transaction: effect, ..Verb::control(from) }
+    }
+
+    fn committing(class: Class, from: Option<Token>) -> Verb {
+        Verb { commits: true, ..Verb::new(class, Rest::Irrelevant, from) }
+    }
+
+    fn locking(from: Option<Token>) -> Verb {
+        Verb { takes_lock: true, ..Verb::new(Class::Write, Rest::Irrelevant, from) }
+    }
+
+    fn unparsed(from: Option<Token>) -> Verb {
+        Verb::new(Class::Unparsed, Rest::Calls, from)
+    }
+}
+
+/// How often one statement may stand in another: SET STATEMENT … FOR SET STATEMENT … FOR …
+const LEVELS: usize = 4;
+
+impl Reader<'_> {
+    pub(super) fn verb(&mut self, first: Token) -> Verb {
+        let mut first = first;
+        for _ in 0..LEVELS {
+            match self.verb_or_inner(first) {
+                Ok(verb) => return verb,
+                Err(Some(inner)) => first = inner,
+                Err(None) => return Verb::unparsed(None),
+            }
+        }
+        Verb::unparsed(Some(first))
+    }
+
+    /// The verb, or where a statement inside begins that stands for this one.
+    fn verb_or_inner(&mut self, first: Token) -> Result<Verb, Option<Token>> {
+        if first.kind == Kind::Symbol(b'(') {
+            return Ok(self.in_parentheses(first));
+        }
+        if first.kind != Kind::Word {
+            return Ok(Verb::unparsed(Some(first)));
+        }
+        let mut word = [0; 16];
+        let text = self.lexer.text(&first);
+        let Some(lower) = word.get_mut(..text.len()) else { return Ok(Verb::unparsed(Some(first))) };
+        lower.copy_from_slice(text);
+        lower.make_ascii_lowercase();
+        Ok(match &*lower {
+            b"select" | b"with" | b"values" | b"table" => Verb::new(Class::Read, Rest::Query, Some(first)),
+            b"insert" | b"replace" | b"update" | b"delete" => Verb::new(Class::Write, Rest::Change, Some(first)),
+            b"set" => return self.set(),
+            b"commit" | b"rollback" => self.ends(&first),
+            b"begin" => self.begin(),
+            b"show" => {
+                let second = self.next();
+                Verb::new(Class::Control, Rest::Show, second)
+            }
+            b"use" => self.use_schema(),
+            b"explain" | b"describe" | b"desc" => self.explain(),
+            b"do" => {
+                let second = self.next();
+                Verb::new(Class::Read, Rest::Query, second)
+            }
+            b"call" => {
+                self.changes.sql_mode = true;
+                self.changes.charset = true;
+                Verb { class: Class::Call, ..Verb::unparsed(Some(first)) }
+            }
+            b"prepare" => self.prepare(),
+            b"execute" => self.execute(),
+            b"deallocate" => self.deallocate(),
+            b"kill" => {
+                let second = self.next();
+                Verb::new(Class::Control, Rest::Values, second)
+            }
+            b"savepoint" | b"release" | b"help" | b"signal" | b"resignal" => Verb::control(Some(first)),
+            b"get" => self.get_diagnostics(),
+            b"start" => self.start(),
+            b"xa" => self.xa(),
+            b"lock" => self.lock(),
+            b"unlock" => self.unlock(),
+            b"backup" => self.backup(),
+            b"flush" => self.flush(),
+            b"handler" => Verb::new(Class::Read, Rest::Calls, Some(first)),
+            // It reads all of the table, and locks it no more than a SELECT does.
+            b"checksum" => Verb::new(Class::Read, Rest::Irrelevant, Some(first)),
+            b"create" | b"drop" => self.create_or_drop(first),
+            b"alter" => self.create(first),
+            b"truncate" | b"rename" | b"grant" | b"revoke" | b"install" | b"uninstall" | b"import" | b"clone"
+            | b"shutdown" | b"restart" | b"change" | b"optimize" | b"repair" => {
+                Verb::committing(Class::Ddl, Some(first))
+            }
+            b"analyze" => return self.analyze(),
+            b"check" | b"cache" | b"stop" => Verb::committing(Class::Write, Some(first)),
+            b"load" => self.load(),
+            b"reset" => {
+                let second = self.next();
+                let persist = self.is_any(second, &["PERSIST"]);
+                Verb { commits: !persist, ..Verb::new(Class::Write, Rest::Irrelevant, second) }
+            }
+            b"purge" | b"binlog" => Verb::new(Class::Write, Rest::Values, Some(first)),
+            _ => Verb::unparsed(Some(first)),
+        })
+    }
+
+    fn is_any(&self, token: Option<Token>, words: &[&str]) -> bool {
+        token.is_some_and(|token| self.lexer.is_any(&token, words))
+    }
+
+    fn ends_here(token: Option<Token>) -> bool {
+        token.is_none_or(|token| token.kind == SEMICOLON)
+    }
+
+    /// `(SELECT …) UNION …`. The parentheses hold a query, or they are none that a server takes.
+    fn in_parentheses(&self, first: Token) -> Verb {
+        let mut ahead = self.lexer.clone();
+        let word = ahead.find(|token| token.kind != Kind::Symbol(b'('));
+        if self.is_any(word, &["SELECT", "WITH", "VALUES", "TABLE"]) {
+            Verb::new(Class::Read, Rest::Query, Some(first))
+        } else {
+            Verb::unparsed(Some(first))
+        }
+    }
+
+    /// BEGIN [WORK]. With anything else behind it, it is MariaDB's compound statement.
+    fn begin(&mut self) -> Verb {
+        let mut token = self.next();
+        if self.is_any(token, &["WORK"]) {
+            token = self.next();
+        }
+        if Self::ends_here(token) { Verb::transaction(TransactionEffect::Begins, token) } else { Verb::unparsed(token) }
+    }
+
+    /// COMMIT or ROLLBACK [WORK] [AND [NO] CHAIN] [[NO] RELEASE], or ROLLBACK [WORK] TO [SAVEPOINT] x.
+    fn ends(&mut self, first: &Token) -> Verb {
+        let mut token = self.next();
+        if self.is_any(token, &["WORK"]) {
+            token = self.next();
+        }
+        if self.lexer.is(first, "ROLLBACK") && self.is_any(token, &["TO"]) {
+            return Verb::control(token);
+        }
+        let mut effect = TransactionEffect::Ends;
+        if self.is_any(token, &["AND"]) {
+            token = self.next();
+            if self.is_any(token, &["CHAIN"]) {
+                effect = TransactionEffect::Begins;
+            }
+        }
+        Verb::transaction(effect, token)
+    }
+
+    fn start(&mut self) -> Verb {
+        let second = self.next();
+        if self.is_any(second, &["TRANSACTION"]) {
+            Verb::transaction(TransactionEffect::Begins, second)
+        } else {
+            Verb::committing(Class::Write, second)
+        }
+    }
+
+    fn xa(&mut self) -> Verb {
+        let second = self.next();
+        if self.is_any(second, &["START", "BEGIN"]) {
+            Verb::transaction(TransactionEffect::Begins, second)
+        } else if self.is_any(second, &["PREPARE", "COMMIT", "ROLLBACK"]) {
+            Verb::transaction(TransactionEffect::Ends, second)
+        } else if self.is_any(second, &["END", "RECOVER"]) {
+            Verb::control(second)
+        } else {
+            Verb::unparsed(second)
+        }
+    }
+
+    fn set(&mut self) -> Result<Verb, Option<Token>> {
+        let settings = set::read(self.lexer.clone());
+        let second = self.next();
+        if self.is_any(second, &["STATEMENT"]) {
+            return self.set_statement();
+        }
+        if settings.account {
+            return Ok(Verb::committing(Class::Ddl, second));
+        }
+        self.changes.sql_mode |= settings.sql_mode;
+        if let Some(charset) = settings.charset {
+            self.changes.charset = true;
+            self.scan.charset = Some(charset);
+        }
+        let transaction = match settings.autocommit {
+            Some(true) => TransactionEffect::Ends,
+            Some(false) | None => TransactionEffect::None,
+        };
+        Ok(Verb { transaction, ..Verb::new(Class::Control, Rest::Values, second) })
+    }
+
+    /// MariaDB's SET STATEMENT x = y, … FOR statement, which is that statement.
+    fn set_statement(&mut self) -> Result<Verb, Option<Token>> {
+        loop {
+            let token = self.next();
+            if Self::ends_here(token) || token.is_some_and(|token| token.kind == Kind::Symbol(b'(')) {
+                return Ok(Verb::unparsed(token));
+            }
+            if self.is_any(token, &["FOR"]) {
+                return Err(self.next());
+            }
+        }
+    }
+
+    fn use_schema(&mut self) -> Verb {
+        let second = self.next();
+        if let Some(name) = second.filter(|name| matches!(name.kind, Kind::Word | Kind::QuotedWord | Kind::String)) {
+            let third = self.next();
+            if Self::ends_here(third) {
+                self.scan.schema = Some(name.start..name.end);
+            }
+            return Verb::control(third);
+        }
+        Verb::control(second)
+    }
+
+    /// EXPLAIN [ANALYZE] [EXTENDED | PARTITIONS] [FORMAT = x] [INTO @v] [FOR SCHEMA x] statement.
+    fn explain(&mut self) -> Verb {
+        let mut token = self.next();
+        let mut runs = false;
+        loop {
+            if Self::ends_here(token) {
+                return Verb::control(token);
+            }
+            if self.is_any(token, &["SELECT", "WITH", "VALUES", "TABLE"])
+                || token.is_some_and(|token| token.kind == Kind::Symbol(b'('))
+            {
+                return if runs {
+                    Verb::new(Class::Read, Rest::Query, token)
+                } else {
+                    Verb::new(Class::Control, Rest::Explain, token)
+                };
+            }
+            if self.is_any(token, &["INSERT", "REPLACE", "UPDATE", "DELETE"]) {
+                return if runs {
+                    Verb::new(Class::Write, Rest::Change, token)
+                } else {
+                    Verb::new(Class::Control, Rest::Explain, token)
+                };
+            }
+            runs |= self.is_any(token, &["ANALYZE"]);
+            token = self.next();
+        }
+    }
+
+    /// ANALYZE TABLE, or MariaDB's ANALYZE [FORMAT = x] statement, which runs it.
+    fn analyze(&mut self) -> Result<Verb, Option<Token>> {
+        let mut token = self.next();
+        if self.is_any(token, &["TABLE", "NO_WRITE_TO_BINLOG", "LOCAL"]) {
+            return Ok(Verb::committing(Class::Write, token));
+        }
+        if self.is_any(token, &["FORMAT"]) {
+            token = self.next();
+            if token.is_some_and(|token| token.kind == Kind::Symbol(b'=')) {
+                self.next();
+                token = self.next();
+            }
+        }
+        let runs = self.is_any(token, &["SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE"])
+            || token.is_some_and(|token| token.kind == Kind::Symbol(b'('));
+        if runs { Err(token) } else { Ok(Verb::unparsed(token)) }
+    }
+
+    fn lock(&mut self) -> Verb {
+        let second = self.next();
+        // LOCK TABLES commits, LOCK INSTANCE does not (checked).
+        let commits = !self.is_any(second, &["INSTANCE"]);
+        Verb { commits, ..Verb::locking(second) }
+    }
+
+    fn unlock(&mut self) -> Verb {
+        let second = self.next();
+        let commits = self.is_any(second, &["TABLES", "TABLE"]);
+        Verb { commits, ..Verb::control(second) }
+    }
+
+    /// MariaDB's BACKUP STAGE name, BACKUP LOCK table, BACKUP UNLOCK.
+    fn backup(&mut self) -> Verb {
+        let second = self.next();
+        if self.is_any(second, &["UNLOCK"]) {
+            return Verb::control(second);
+        }
+        if self.is_any(second, &["STAGE"]) {
+            let stage = self.next();
+            if self.is_any(stage, &["END"]) {
+                return Verb::control(stage);
+            }
+            return Verb { commits: true, ..Verb::locking(stage) };
+        }
+        Verb { commits: true, ..Verb::locking(second) }
+    }
+
+    /// FLUSH … WITH READ LOCK and FLUSH … FOR EXPORT lock; all of them go to the binlog unless they say otherwise.
+    fn flush(&mut self) -> Verb {
+        let mut takes_lock = false;
+        let mut token = self.next();
+        while !Self::ends_here(token) {
+            takes_lock |= self.is_any(token, &["LOCK", "EXPORT"]);
+            token = self.next();
+        }
+        Verb { takes_lock, ..Verb::committing(Class::Write, token) }
+    }
+
+    fn load(&mut self) -> Verb {
+        let second = self.next();
+        if self.is_any(second, &["INDEX"]) {
+            Verb::committing(Class::Write, second)
+        } else {
+            Verb::new(Class::Write, Rest::Calls, second)
+        }
+    }
+
+    fn get_diagnostics(&mut self) -> Verb {
+        let second = self.next();
+        if self.is_any(second, &["DIAGNOSTICS", "CURRENT", "STACKED"]) {
+            Verb::control(second)
+        } else {
+            Verb::unparsed(second)
+        }
+    }
+
+    fn create_or_drop(&mut self, first: Token) -> Verb {
+        let mut ahead = self.lexer.clone();
+        let mut second = ahead.next();
+        if self.lexer.is(&first, "DROP") && self.is_any(second, &["PREPARE"]) {
+            self.next();
+            return self.deallocated();
+        }
+        if self.is_any(second, &["OR"]) {
+            ahead.next();
+            second = ahead.next();
+        }
+        // A temporary table is its session's own, and nothing is committed for it (checked).
+        let commits = !self.is_any(second, &["TEMPORARY"]);
+        Verb { commits, ..self.create(first) }
+    }
+
+    fn create(&mut self, first: Token) -> Verb {
+        let (kind, last) = stored(&mut self.lexer, &first);
+        if kind == Stored::Program {
+            // What follows is its body, whatever it holds.
+            let end = self.lexer.by_ref().last().map(|token| token.end);
+            self.last_end = self.last_end.max(end.unwrap_or(0));
+        }
+        if let Some(last) = last.filter(|last| last.kind != SEMICOLON) {
+            self.last_end = self.last_end.max(last.end);
+        }
+        Verb::committing(Class::Ddl, last)
+    }
+
+    /// PREPARE name FROM 'text' | @variable | expression.
+    fn prepare(&mut self) -> Verb {
+        let Some(name) = self.statement_name() else { return Verb::control(None) };
+        let from = self.next();
+        if !self.is_any(from, &["FROM"]) {
+            return Verb::control(from);
+        }
+        let value = self.next();
+        let mut ahead = self.lexer.clone();
+        let is_alone = Self::ends_here(ahead.next());
+        let from = match value {
+            Some(text) if text.kind == Kind::String && is_alone => Source::Literal(text.start..text.end),
+            _ => Source::Variable,
+        };
+        self.scan.named = Some(NamedStatement::Prepare { name: name.start..name.end, from });
+        Verb::new(Class::Control, Rest::Values, value)
+    }
+
+    /// EXECUTE name [USING …], or MariaDB's EXECUTE IMMEDIATE 'text'.
+    fn execute(&mut self) -> Verb {
+        self.changes.sql_mode = true;
+        self.changes.charset = true;
+        let Some(name) = self.statement_name() else { return Verb::unparsed(None) };
+        let after = self.next();
+        let is_immediate =
+            self.lexer.is(&name, "IMMEDIATE") && !Self::ends_here(after) && !self.is_any(after, &["USING"]);
+        if is_immediate {
+            return self.execute_immediate(after);
+        }
+        self.scan.named = Some(NamedStatement::Execute { name: name.start..name.end });
+        Verb::unparsed(after)
+    }
+
+    fn execute_immediate(&mut self, text: Option<Token>) -> Verb {
+        let after = self.next();
+        let is_alone = Self::ends_here(after) || self.is_any(after, &["USING"]);
+        let Some(text) = text.filter(|text| text.kind == Kind::String && is_alone) else {
+            skip_from(&mut self.lexer, after);
+            return Verb::unparsed(None);
+        };
+        match self.scan_literal(&text) {
+            Some(inner) => {
+                if inner.charset.is_some() {
+                    self.scan.charset = inner.charset.or(Some(CharsetChange::Unknown));
+                }
+                self.scan.doubt = self.scan.doubt.or(inner.doubt);
+                Verb {
+                    transaction: inner.transaction,
+                    commits: inner.commits_implicitly,
+                    takes_lock: inner.takes_lock,
+                    ..Verb::new(inner.class.or_stricter(Class::Read), Rest::Calls, after)
+                }
+            }
+            None => Verb::unparsed(after),
+        }
+    }
+
+    fn deallocate(&mut self) -> Verb {
+        let prepare = self.next();
+        if self.is_any(prepare, &["PREPARE"]) { self.deallocated() } else { Verb::unparsed(prepare) }
+    }
+
+    fn deallocated(&mut self) -> Verb {
+        let Some(name) = self.statement_name() else { return Verb::control(None) };
+        self.scan.named = Some(NamedStatement::Deallocate { name: name.start..name.end });
+        let after = self.next();
+        Verb::control(after)
+    }
+
+    fn statement_name(&mut self) -> Option<Token> {
+        self.next().filter(|name| matches!(name.kind, Kind::Word | Kind::QuotedWord | Kind::String))
+    }
+}
