@@ -32,6 +32,7 @@ mod value;
 mod warnings;
 
 pub use check::{CheckReport, check};
+pub use value::duration;
 pub use keys::keys;
 pub use plan::{
     Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,

@@ -21,6 +21,7 @@ mod yes;
 
 pub(crate) use address::{DialAt, HostName, HttpAt, ListenAt, SourceAddress};
 pub(crate) use count::{Count, WorkerCount};
+pub use duration::duration;
 pub(crate) use duration::{Span, shown, shown_duration};
 pub(crate) use empty::NoEntries;
 pub(crate) use identity::{NamedPart, TrustOf};

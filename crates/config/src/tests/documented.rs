@@ -43,3 +43,23 @@ fn the_starter_names_every_key() {
         assert!(starter.contains(&format!("{name}:")), "{key}");
     }
 }
+
+/// The blocks of the page about rules that are indented by four, without the indentation.
+fn examples() -> Vec<String> {
+    let page = include_str!("../../../../docs/rules.md");
+    let paragraphs = page.split("\n\n").filter(|paragraph| paragraph.starts_with("    "));
+    paragraphs.map(|block| block.lines().map(|line| format!("{}\n", &line[4..])).collect()).collect()
+}
+
+#[test]
+fn the_examples_of_the_page_about_rules_are_accepted() {
+    let (json, yaml): (Vec<String>, Vec<String>) = examples().into_iter().partition(|text| text.starts_with('{'));
+    assert_eq!((json.len(), yaml.len()), (1, 5));
+    for example in yaml {
+        let text = format!("upstream: {{ address: 127.0.0.1 }}\nprobe: {{ user: a, password: 'env:PASSWORD' }}\n{example}");
+        let (plan, warnings) = super::load_text(&text).unwrap();
+        assert!(!plan.policy.rules.is_empty() || !plan.policy.playbooks.is_empty());
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+    crate::rule::from_json_text(&json[0], super::now()).unwrap();
+}

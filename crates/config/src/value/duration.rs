@@ -58,6 +58,11 @@ fn remedy(text: &str) -> String {
     "write whole numbers with `h`, `m`, `s` or `ms`, such as `250ms`, `5s` or `1h30m`".to_owned()
 }
 
+/// A duration as an operator writes it, such as `2h` or `1h30m`; or what is wrong with it and what to write.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    millis(text).map(Duration::from_millis).ok_or_else(|| format!("`{text}` is not a duration; {}", remedy(text)))
+}
+
 /// As a user would write it.
 pub(crate) fn shown_duration(duration: Duration) -> String {
     shown(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
