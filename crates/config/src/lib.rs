@@ -32,7 +32,6 @@ mod value;
 mod warnings;
 
 pub use check::{CheckReport, check};
-pub use value::duration;
 pub use keys::keys;
 pub use plan::{
     Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,
@@ -41,6 +40,7 @@ pub use plan::{
 pub use policy::{Defaults, ErrorPreset, HeartbeatWriters, Playbook, Policy, Queue, Template};
 pub use problem::{ConfigError, Problem};
 pub use secret::Secret;
+pub use value::duration;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! One rule: from YAML in proxy.yaml, from JSON at run time, and back to JSON. All go through the same reader.
 
 mod active;
+mod end;
 mod id;
 mod matching;
 mod raw;

@@ -6,10 +6,10 @@ use rules::lifetime;
 use rules::{Active, Condition, Days, Do, Limits, Match, Origin, Rule, Share, Timestamp, Value};
 use statement::Class;
 
+use super::end::{A_DAY, End};
 use super::matching::RawMatch;
 use super::raw::{RawActive, RawDo, RawRule};
 use super::{Kind, id};
-use crate::raw::A_YEAR;
 use crate::tree::{At, KeyPath, Trouble};
 
 /// `None`, and at least one trouble, if it cannot be a rule.
@@ -77,24 +77,16 @@ pub(super) fn resolve(
 /// As `rules::builtin` names its rules.
 const BUILT_IN: &str = "built-in-";
 
-/// For an example of an end, where it is not known what the rule does.
-const A_DAY: Duration = Duration::from_secs(24 * 3600);
-
-struct End {
-    expires: Option<Timestamp>,
-    lifetime: Option<Duration>,
-    permanent: bool,
-}
-
-struct Resolver<'a> {
+/// Reads one rule.
+pub(super) struct Resolver<'a> {
     base: &'a KeyPath,
-    kind: Kind,
-    now: Timestamp,
+    pub(super) kind: Kind,
+    pub(super) now: Timestamp,
     troubles: &'a mut Vec<Trouble>,
 }
 
 impl Resolver<'_> {
-    fn refuse(&mut self, key: &str, at: At, what: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn refuse(&mut self, key: &str, at: At, what: impl Into<String>, remedy: impl Into<String>) {
         self.refuse_at(self.base.key(key), at, what, remedy);
     }
 
@@ -233,77 +225,5 @@ impl Resolver<'_> {
         }
         let tz = raw.tz.map_or(jiff::tz::TimeZone::UTC, |zone| zone.0);
         Some(Active { days, from, to, tz })
-    }
-
-    /// When the rule ends, said in the way that fits where it stands.
-    fn end(&mut self, written: &End, usual: Duration) -> End {
-        let none = End { expires: None, lifetime: None, permanent: false };
-        match self.kind {
-            Kind::File => self.end_in_file(written, usual),
-            Kind::Template => {
-                for (key, there) in [("expires", written.expires.is_some()), ("permanent", written.permanent)] {
-                    if there {
-                        let what = "a rule of a playbook lasts from the opening of an incident";
-                        self.refuse(key, At::Key, what, "write how long, as in `for: 2h`");
-                    }
-                }
-                End { lifetime: Some(written.lifetime.unwrap_or(usual)), ..none }
-            }
-            Kind::Runtime => self.end_at_run_time(written, usual),
-            Kind::Stored => {
-                if written.expires.is_none() {
-                    self.refuse(
-                        "expires",
-                        At::Key,
-                        "the rule's end is missing",
-                        "every rule added at run time has one",
-                    );
-                }
-                End { expires: written.expires, ..none }
-            }
-        }
-    }
-
-    fn end_in_file(&mut self, written: &End, usual: Duration) -> End {
-        let example = Timestamp(self.now.plus(usual).0 / 60_000 * 60_000);
-        if written.lifetime.is_some() {
-            let what = "a duration would start anew with every reading of this file";
-            self.refuse("for", At::Key, what, format!("write the moment, as in `expires: {example}`"));
-        }
-        match (written.expires, written.permanent) {
-            (Some(_), true) => {
-                let remedy = "keep one of `expires` and `permanent`";
-                self.refuse("permanent", At::Key, "a rule that expires is not permanent", remedy);
-            }
-            (None, false) if written.lifetime.is_none() => {
-                let remedy = format!("add `expires: {example}` or another moment, or `permanent: true`");
-                self.refuse("expires", At::Value, "the rule does not say when it ends", remedy);
-            }
-            (None, true | false) | (Some(_), false) => {}
-        }
-        End { expires: written.expires, lifetime: None, permanent: written.permanent }
-    }
-
-    fn end_at_run_time(&mut self, written: &End, usual: Duration) -> End {
-        if written.permanent {
-            let what = "every rule added at run time expires";
-            self.refuse("permanent", At::Key, what, "write it into proxy.yaml, or say how long: `for: 2h`");
-        }
-        if written.expires.is_some() && written.lifetime.is_some() {
-            self.refuse("for", At::Key, "`for` and `expires` both say when the rule ends", "keep one of them");
-        }
-        let expires = written.expires.unwrap_or(self.now.plus(written.lifetime.unwrap_or(usual)));
-        if expires <= self.now {
-            let what = format!("{expires} is over: it is {} now", self.now);
-            self.refuse("expires", At::Value, what, "write a later moment, or how long: `for: 2h`");
-        } else if expires.since(self.now) > Duration::from_millis(A_YEAR) {
-            self.refuse(
-                "expires",
-                At::Value,
-                "this is more than a year from now",
-                "write a permanent rule into proxy.yaml",
-            );
-        }
-        End { expires: Some(expires), lifetime: None, permanent: false }
     }
 }

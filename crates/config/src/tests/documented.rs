@@ -56,7 +56,8 @@ fn the_examples_of_the_page_about_rules_are_accepted() {
     let (json, yaml): (Vec<String>, Vec<String>) = examples().into_iter().partition(|text| text.starts_with('{'));
     assert_eq!((json.len(), yaml.len()), (1, 5));
     for example in yaml {
-        let text = format!("upstream: {{ address: 127.0.0.1 }}\nprobe: {{ user: a, password: 'env:PASSWORD' }}\n{example}");
+        let text =
+            format!("upstream: {{ address: 127.0.0.1 }}\nprobe: {{ user: a, password: 'env:PASSWORD' }}\n{example}");
         let (plan, warnings) = super::load_text(&text).unwrap();
         assert!(!plan.policy.rules.is_empty() || !plan.policy.playbooks.is_empty());
         assert!(warnings.is_empty(), "{warnings:?}");
