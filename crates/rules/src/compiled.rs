@@ -99,6 +99,11 @@ impl CompiledRule {
         &self.hits
     }
 
+    /// Whether it is about this client, whatever it asks and whenever.
+    pub fn concerns(&self, identity: &Identity) -> bool {
+        !self.matches_nothing && self.fits_identity(identity).is_some()
+    }
+
     /// Conditions and negated ones.
     pub(crate) fn keys(&self) -> u16 {
         self.keys

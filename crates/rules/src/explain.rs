@@ -88,10 +88,7 @@ impl RuleSet {
     ) -> Vec<Considered<'s>> {
         let case = matched::Case { identity, query, now, default_mode };
         let matched = matched::Matched::new(self, &case);
-        let outcome = |rule: &'s CompiledRule| match failed(rule, &case) {
-            Some(failed) => failed,
-            None => matched.outcome(rule, &case),
-        };
+        let outcome = |rule: &'s CompiledRule| failed(rule, &case).unwrap_or_else(|| matched.outcome(rule, &case));
         let mut considered: Vec<Considered<'s>> =
             self.rules().iter().map(|rule| Considered { rule, outcome: outcome(rule) }).collect();
         considered.sort_by_key(|considered| match &considered.outcome {
@@ -101,6 +98,22 @@ impl RuleSet {
             Outcome::ConditionFailed { .. } | Outcome::NotFailed { .. } => 3,
         });
         considered
+    }
+}
+
+impl RuleSet {
+    /// What became of one rule, which must be of this set. It looks at no other than what the client and the query find,
+    /// so it can be asked for every client that is known: whom a rule hits, and who is shielded from it.
+    pub fn explain_rule<'s, Q: Query>(
+        &'s self,
+        rule: &'s CompiledRule,
+        identity: &Identity,
+        query: &Q,
+        now: Timestamp,
+        default_mode: Mode,
+    ) -> Outcome<'s> {
+        let case = matched::Case { identity, query, now, default_mode };
+        failed(rule, &case).unwrap_or_else(|| matched::Matched::new(self, &case).outcome(rule, &case))
     }
 }
 

@@ -40,7 +40,8 @@ pub struct Rule {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// Ours, such as the exemption of heartbeat writers. Shown like any other; counts with those of the file.
+    /// Ours, such as the exemption of heartbeat writers. Shown like any other. It competes with the rules of the file and with
+    /// those of the run time.
     BuiltIn,
     File,
     /// Added while running, kept in `state_dir`.

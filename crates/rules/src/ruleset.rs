@@ -185,6 +185,19 @@ impl RuleSet {
         self.rules.iter().filter_map(next).min()
     }
 
+    /// All rules that can match, and some that do not.
+    pub(crate) fn found<'s>(
+        &'s self,
+        candidates: &Candidates,
+        query: &impl Query,
+    ) -> impl Iterator<Item = &'s CompiledRule> {
+        let known = candidates.plain.iter().chain(&candidates.with_tables).map(|candidate| candidate.rule);
+        let lists = self.index.by_query(query).into_iter().flatten();
+        let by_query = lists.flat_map(|list| list.plain.iter().chain(&list.with_tables)).copied();
+        let by_table = self.index.tables.rules.iter().copied();
+        known.chain(by_query).chain(by_table).filter_map(|rule| self.rule(rule))
+    }
+
     fn rule(&self, index: u32) -> Option<&CompiledRule> {
         self.rules.get(usize::try_from(index).ok()?).map(Arc::as_ref)
     }

@@ -53,6 +53,30 @@ pub enum WarningKind {
     UntrustedFavour {
         key: Key,
     },
+    /// The same for a name that is a claim, unless a user, an address or a certificate happens to be called so.
+    EscapableUnlessNamed {
+        scope: String,
+    },
+    UntrustedFavourUnlessNamed {
+        scope: String,
+    },
+}
+
+impl Warning {
+    /// Not certain: it depends on whom the database knows, so it is worth a note and no alarm.
+    pub fn is_certain(&self) -> bool {
+        match self.kind {
+            WarningKind::ValueFitsNothing { .. }
+            | WarningKind::ExcludesItself { .. }
+            | WarningKind::OnlyControl
+            | WarningKind::NotKnownAtLogin { .. }
+            | WarningKind::Expired { .. }
+            | WarningKind::AlwaysShielded { .. }
+            | WarningKind::Escapable { .. }
+            | WarningKind::UntrustedFavour { .. } => true,
+            WarningKind::EscapableUnlessNamed { .. } | WarningKind::UntrustedFavourUnlessNamed { .. } => false,
+        }
+    }
 }
 
 impl RuleSet {
@@ -96,6 +120,14 @@ impl fmt::Display for WarningKind {
             WarningKind::UntrustedFavour { key } => write!(
                 f,
                 "it favours nobody: {key} is what a client says of itself, and nobody whom it matches is in trust_claims_of"
+            ),
+            WarningKind::EscapableUnlessNamed { scope } => {
+                write!(f, "unless a user is called `{scope}`, a client escapes it by not saying its name")
+            }
+            WarningKind::UntrustedFavourUnlessNamed { scope } => write!(
+                f,
+                "unless a user is called `{scope}`, it favours nobody: names are what clients say of themselves, and nobody \
+                 whom it matches is in trust_claims_of"
             ),
         }
     }

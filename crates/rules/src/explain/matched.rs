@@ -47,7 +47,7 @@ impl<'s> Matched<'s> {
             enforced: Slots::default(),
             with_warned: Slots::default(),
         };
-        for rule in rules.rules() {
+        for rule in rules.found(&candidates, query) {
             if let (Some(exactness), Some(mode)) = (fits_as_a_whole(rule, case), rule.mode_at(now, default_mode)) {
                 let claim = Claim { rule, exactness };
                 matched.with_warned.add(claim, query.schema());

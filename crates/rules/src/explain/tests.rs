@@ -6,6 +6,10 @@ fn check(set: &RuleSet, client_line: &str, asked_line: &str, expected: &[&str]) 
     let considered = set.explain(&client(client_line), &asked(asked_line), NOW, Mode::Enforce);
     let told: Vec<String> = considered.iter().map(|one| format!("{}: {}", one.rule.id, one.outcome)).collect();
     assert_eq!(told, expected, "{client_line} {asked_line}");
+    for one in considered {
+        let alone = set.explain_rule(one.rule, &client(client_line), &asked(asked_line), NOW, Mode::Enforce);
+        assert_eq!(alone, one.outcome);
+    }
 }
 
 #[test]
@@ -45,6 +49,15 @@ fn every_rule_says_why() {
             "table: table does not fit: a, s.c",
         ],
     );
+}
+
+#[test]
+fn a_rule_says_whom_it_concerns() {
+    let set = set(&["a | scope=etl !user=x class=write | hold", "b | scope=*.etl.* | hold"]);
+    let concerned = |line: &str| set.rules().iter().map(|rule| rule.concerns(&client(line))).collect::<Vec<_>>();
+    assert_eq!(concerned("name=etl user=a"), [true, false]);
+    assert_eq!(concerned("name=etl user=x"), [false, false]);
+    assert_eq!(concerned("name=app user=a"), [false, false]);
 }
 
 #[test]

@@ -1,32 +1,40 @@
 //! Rules on what a client says of itself.
 
-use identity::{Settings, Trust};
+use identity::{NamePart, Settings, Trust};
 
 use super::WarningKind;
 use crate::matching::{Condition, Key, Value};
-use crate::rule::{Rule, Share};
+use crate::rule::Rule;
 
 pub(super) fn find(rule: &Rule, identity: &Settings) -> Option<WarningKind> {
-    let claim = rule.matching.conditions.iter().find(|condition| is_claim(condition, identity))?;
-    let key = claim.key.clone();
-    let limits = rule.effect.limits;
-    let limited = limits.max_concurrency.is_some() || limits.max_connections.is_some();
-    let strictness = rule.effect.share.map_or(0.0, Share::strictness);
-    if limited || strictness > 0.0 {
-        return (!concerns_only_trusted(rule, identity)).then_some(WarningKind::Escapable { key });
+    let conditions = || rule.matching.conditions.iter();
+    let certain = conditions().find(|condition| is_claim(condition, identity)).map(|condition| condition.key.clone());
+    let perhaps = || conditions().find_map(|condition| perhaps_claimed(condition, identity));
+    if restricts(rule) {
+        let escapable = match certain {
+            Some(key) => WarningKind::Escapable { key },
+            None => WarningKind::EscapableUnlessNamed { scope: perhaps()? },
+        };
+        return (!concerns_only_trusted(rule, identity)).then_some(escapable);
     }
-    (!may_concern_trusted(rule, identity)).then_some(WarningKind::UntrustedFavour { key })
+    let without_effect = match certain {
+        Some(key) => WarningKind::UntrustedFavour { key },
+        None => WarningKind::UntrustedFavourUnlessNamed { scope: perhaps()? },
+    };
+    (!may_concern_trusted(rule, identity)).then_some(without_effect)
 }
 
-/// A name is a claim if no part of it can be anything else. `*` needs no claim.
+fn restricts(rule: &Rule) -> bool {
+    let limits = rule.effect.limits;
+    let limited = limits.max_concurrency.is_some() || limits.max_connections.is_some();
+    limited || rule.effect.share.is_some_and(|share| share.strictness() > 0.0)
+}
+
+/// A name is a claim if no part of it can be anything else.
 fn is_claim(condition: &Condition, identity: &Settings) -> bool {
     match condition.key {
         Key::Attr(_) | Key::Tag(_) | Key::QueryAttr(_) | Key::Tool => true,
-        Key::Scope => {
-            let everybody =
-                condition.values.iter().any(|value| matches!(value, Value::Scope(scope) if &*scope.text == "*"));
-            !everybody && !identity.name.iter().any(identity::NamePart::is_trusted)
-        }
+        Key::Scope => names_somebody(condition) && !identity.name.iter().any(NamePart::is_trusted),
         Key::User
         | Key::Address
         | Key::Schema
@@ -36,6 +44,21 @@ fn is_claim(condition: &Condition, identity: &Settings) -> bool {
         | Key::Table
         | Key::Shape => false,
     }
+}
+
+/// A scope, where a name has parts of both kinds.
+fn perhaps_claimed(condition: &Condition, identity: &Settings) -> Option<String> {
+    let claimed = identity.name.iter().any(|part| !part.is_trusted());
+    let scope = |value: &Value| match value {
+        Value::Scope(scope) => Some(scope.text.to_string()),
+        _ => None,
+    };
+    condition.values.first().and_then(scope).filter(|_| claimed && names_somebody(condition))
+}
+
+/// `*` needs no claim.
+fn names_somebody(condition: &Condition) -> bool {
+    !condition.values.iter().any(|value| matches!(value, Value::Scope(scope) if &*scope.text == "*"))
 }
 
 /// Whoever is trusted to make claims does not leave them out.

@@ -32,7 +32,8 @@ fn rules_without_effect_are_told() {
         ("a | user=a | hold expires=1", None),
         ("a | scope=*.etl.* | hold off", None),
     ] {
-        let warned = warnings(&[line], &Settings::default());
+        let known = Settings { name: vec![NamePart::User], ..Settings::default() };
+        let warned = warnings(&[line], &known);
         match expected {
             None => assert!(warned.is_empty(), "{line}: {warned:?}"),
             Some(part) => assert!(matches!(&warned[..], [one] if one.contains(part)), "{line}: {warned:?}"),
@@ -48,6 +49,7 @@ fn rules_on_claims_are_told_where_trust_is_missing() {
         ..Settings::default()
     };
     let by_user = Settings { trust_claims_of: vec![Trust::User(b"app"[..].into())], ..Settings::default() };
+    let known = Settings { name: vec![NamePart::User, NamePart::Address], ..Settings::default() };
     let claimed = Settings { name: vec![NamePart::Client], ..Settings::default() };
     for (line, settings, expected) in [
         ("a | tag.app=etl | ratio=0.9", &default, Some("not saying tag.app")),
@@ -59,7 +61,11 @@ fn rules_on_claims_are_told_where_trust_is_missing() {
         ("a | address=10.2.3.0/24 tag.app=etl | ratio=0.9", &trusting, None),
         ("a | address=10.0.0.0/8 tag.app=etl | ratio=0.9", &trusting, Some("not saying tag.app")),
         ("a | user=x !tag.app=etl | ratio=0.9", &default, None),
-        ("a | scope=etl | ratio=0.9", &default, None),
+        ("a | scope=etl | ratio=0.9", &default, Some("unless a user is called `etl`, a client escapes it")),
+        ("a | scope=etl tag.app=x | ratio=0.9", &default, Some("not saying tag.app")),
+        ("a | scope=etl user=app | ratio=0.9", &trusting, None),
+        ("a | scope=etl | ratio=0.9", &known, None),
+        ("a | scope=*,etl | ratio=0.9", &default, None),
         ("a | scope=etl | ratio=0.9", &claimed, Some("not saying scope")),
         ("a | scope=* | ratio=0.9", &claimed, None),
         ("a | tag.app=etl | exempt", &default, Some("it favours nobody: tag.app")),
@@ -68,7 +74,9 @@ fn rules_on_claims_are_told_where_trust_is_missing() {
         ("a | user=x tag.app=etl | exempt", &trusting, None),
         ("a | user=x tag.app=etl | exempt", &by_user, Some("it favours nobody: tag.app")),
         ("a | user=app,x tag.app=etl | exempt", &by_user, None),
-        ("a | scope=etl | exempt", &default, None),
+        ("a | scope=etl | exempt", &default, Some("unless a user is called `etl`, it favours nobody")),
+        ("a | scope=etl | exempt", &trusting, None),
+        ("a | scope=etl | exempt", &known, None),
         ("a | scope=etl | exempt", &claimed, Some("it favours nobody: scope")),
     ] {
         let warned = warnings(&[line], settings);
@@ -121,7 +129,14 @@ fn a_rule_that_another_always_shields_is_told() {
     }
 }
 
-/// Whoever is told to be shielded never owns, whatever comes.
+#[test]
+fn what_depends_on_whom_the_database_knows_is_not_certain() {
+    let rules = ["a | scope=etl | hold", "b | scope=etl | exempt priority=1", "c | tag.a=b | hold"].map(rule);
+    let certain: Vec<bool> =
+        RuleSet::warnings(&rules, &Settings::default(), NOW).iter().map(crate::Warning::is_certain).collect();
+    assert_eq!(certain, [false, false, true, true]);
+}
+
 #[test]
 fn many_rules_are_checked_in_a_moment() {
     let rules: Vec<Rule> = (0..50_000).map(|n| rule(&format!("r{n} | user=app tag.tenant=t{n} | exempt"))).collect();
