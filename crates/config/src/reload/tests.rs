@@ -236,6 +236,18 @@ fn every_change_is_named() {
 }
 
 #[test]
+fn the_order_of_keys_is_of_no_account() {
+    let rule = |matching: &str| {
+        format!("{BEGINNING}rules: [{{ id: a, match: {{ {matching} }}, do: {{ hold: true }}, permanent: true }}]\n")
+    };
+    let mut bench = Bench::new(&rule("user: x, class: write, not: { schema: s, address: 10.0.0.1 }"));
+    bench.write(&rule("not: { address: 10.0.0.1, schema: s }, class: write, user: x"));
+    assert!(matches!(bench.watched(), Some(Outcome::Unchanged)));
+    bench.write(&rule("not: { address: 10.0.0.1, schema: t }, class: write, user: x"));
+    assert_eq!(bench.applied().diff.to_string(), "~ rule a: match");
+}
+
+#[test]
 fn the_order_of_rules_is_of_no_account() {
     let mut bench = Bench::new(&format!("{BEGINNING}rules:\n{}{}", rule("a", "0.1"), rule("b", "0.2")));
     bench.write(&format!("{BEGINNING}rules:\n{}{}", rule("b", "0.2"), rule("a", "0.1")));

@@ -10,7 +10,9 @@ pub(super) fn made(rule: &Rule, now: Timestamp) -> String {
         Some(Share::Ratio(_)) => "throttle",
         None => "limit",
     };
-    let whom = rule.matching.conditions.first().and_then(|condition| condition.values.first());
+    // Of the keys, the one that says most about who it is.
+    let whom = rule.matching.conditions.iter().min_by_key(|condition| &condition.key);
+    let whom = whom.and_then(|condition| condition.values.first());
     let whom: String = whom.map(readable).unwrap_or_default();
     let whom = if whom.is_empty() { "all".to_owned() } else { whom };
     format!("{verb}-{whom}-{}", base36(now.0.unsigned_abs()))

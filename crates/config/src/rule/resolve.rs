@@ -138,7 +138,7 @@ impl Resolver<'_> {
             let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule says";
             self.refuse_at(place.key("class"), At::Value, what, "take `control` out");
         }
-        Some(Match { conditions: raw.conditions, not })
+        Some(Match { conditions: in_order(raw.conditions), not: in_order(not) })
     }
 
     fn refuse_empty(&mut self, place: &KeyPath, conditions: &[Condition]) {
@@ -226,4 +226,10 @@ impl Resolver<'_> {
         let tz = raw.tz.map_or(jiff::tz::TimeZone::UTC, |zone| zone.0);
         Some(Active { days, from, to, tz })
     }
+}
+
+/// By their keys, as JSON has them: so that a rule written in another order is the same rule.
+fn in_order(mut conditions: Vec<Condition>) -> Vec<Condition> {
+    conditions.sort_by_cached_key(|condition| condition.key.to_string());
+    conditions
 }

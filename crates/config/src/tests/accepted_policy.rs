@@ -106,8 +106,8 @@ fn the_rule_of_the_specification() {
         origin: Origin::File,
         matching: Match {
             conditions: vec![
-                Condition { key: Key::Scope, values: vec![scope("etl"), scope("gh-ost")] },
                 Condition { key: Key::Class, values: vec![Value::Class(Class::Write), Value::Class(Class::Ddl)] },
+                Condition { key: Key::Scope, values: vec![scope("etl"), scope("gh-ost")] },
                 Condition { key: Key::Tag("team".to_owned()), values: vec![Value::Text(b"data"[..].into())] },
             ],
             not: vec![Condition { key: Key::Address, values: vec![Value::Network("10.2.0.0/16".parse().unwrap())] }],
