@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use relay::admission::{Admission, Ask, PassAll, Verdict};
+use admission::port::{Ask, Permit, Verdict};
 use sandbox::{APP, ETL, Login, MONITOR};
 use wire::{Capabilities, ChangeUser};
 
-use crate::harness::{InProcess, Raw, RawOptions, Tollgate, read_err, upstream};
+use crate::harness::{Decides, InProcess, Raw, RawOptions, Tollgate, read_err, upstream};
 
 const CAPABILITIES: Capabilities = Capabilities::PLUGIN_AUTH.union(Capabilities::CONNECT_ATTRS);
 
@@ -74,17 +74,17 @@ type Asked = Arc<Mutex<Vec<Seen>>>;
 
 struct Recorder(Asked);
 
-impl Admission for Recorder {
+impl Decides for Recorder {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         self.0.lock().expect("no panic").push(Seen {
-            user: text(&ask.facts.user),
-            database: ask.facts.database.as_deref().map(text),
-            attributes: ask.facts.attributes.clone(),
-            holds_locks: ask.holds_locks,
-            in_transaction: ask.in_transaction,
+            user: text(ask.client.user),
+            database: ask.client.database.map(text),
+            attributes: ask.client.attributes.to_vec(),
+            holds_locks: ask.session.holds_locks,
+            in_transaction: ask.session.in_transaction,
         });
-        PassAll.ask(ask)
+        Verdict::Pass(Permit::free())
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use relay::admission::{Admission, Ask, Permit, Refusal, Verdict};
+use admission::port::{Ask, Permit, Refusal, Verdict};
 use relay::counters::Counter;
 use sandbox::{APP, Server};
 use wire::{Capabilities, Command};
@@ -12,7 +12,7 @@ use wire::{Capabilities, Command};
 use crate::differential::conversation::{Conversation, Packet, describe};
 use crate::differential::corpus::Step;
 use crate::differential::values::Value;
-use crate::harness::{InProcess, Raw, RawOptions, upstream};
+use crate::harness::{Decides, InProcess, Raw, RawOptions, upstream};
 
 const BLOB: u16 = 0xFC;
 const SEND_LONG_DATA: u8 = 0x18;
@@ -22,7 +22,7 @@ const BULK_EXECUTE: u8 = 0xFA;
 #[derive(Debug, Default)]
 struct RefuseExecutions(AtomicUsize);
 
-impl Admission for RefuseExecutions {
+impl Decides for RefuseExecutions {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         let execution = matches!(ask.command, Command::StmtExecute | Command::StmtBulkExecute);
         let left = |count: usize| count.checked_sub(1);

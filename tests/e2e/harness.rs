@@ -10,7 +10,7 @@ mod tollgate;
 
 pub(crate) use counting::Counting;
 pub(crate) use hostile::{Hostile, HostileLeg};
-pub(crate) use in_process::InProcess;
+pub(crate) use in_process::{Decides, InProcess};
 pub(crate) use programs::{mysql, mysql_at_socket};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};

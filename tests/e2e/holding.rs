@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use relay::admission::{Admission, Ask, Permit, Verdict};
+use admission::port::{Ask, Permit, Verdict};
 use relay::counters::Counter;
 use sandbox::{APP, MONITOR, Server};
 use tokio::sync::oneshot;
 
-use crate::harness::{InProcess, Raw, upstream, wait_until};
+use crate::harness::{Decides, InProcess, Raw, upstream, wait_until};
 
 /// Holds what says so, and counts the permits that are out.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Gate {
     }
 }
 
-impl Admission for Gate {
+impl Decides for Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         let out = Arc::clone(&self.out);
         if !ask.sql.is_some_and(|sql| sql.starts_with(b"/*hold*/")) {
@@ -65,7 +65,7 @@ pub(crate) fn primary() -> &'static Server {
 
 pub(crate) fn gated(yaml: &str) -> (Arc<Gate>, InProcess) {
     let gate = Arc::new(Gate::default());
-    let proxy = InProcess::start(&format!("{}{yaml}", upstream(primary())), Arc::clone(&gate) as Arc<dyn Admission>);
+    let proxy = InProcess::start(&format!("{}{yaml}", upstream(primary())), Arc::clone(&gate) as Arc<dyn Decides>);
     (gate, proxy)
 }
 

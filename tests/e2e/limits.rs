@@ -4,10 +4,10 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use relay::admission::{Admission, Ask, PassAll, Verdict};
+use admission::port::{Ask, Permit, Verdict};
 use sandbox::{APP, ETL, Login, Server};
 
-use crate::harness::{InProcess, Raw, RawOptions, Tollgate, read_err, upstream, wait_until};
+use crate::harness::{Decides, InProcess, Raw, RawOptions, Tollgate, read_err, upstream, wait_until};
 
 const WRONG: Login = Login { user: "app", password: "not it" };
 
@@ -197,10 +197,10 @@ fn too_few_ports_are_told_at_the_start() {
 
 struct Panics;
 
-impl Admission for Panics {
+impl Decides for Panics {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         assert!(!ask.sql.is_some_and(|sql| sql.ends_with(b"panic")), "asked for");
-        PassAll.ask(ask)
+        Verdict::Pass(Permit::free())
     }
 }
 

@@ -6,15 +6,15 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use admission::port::{Ask, Permit, Verdict};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use relay::admission::{Admission, Ask, PassAll, Verdict};
 use rustls::client::Resumption;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, StreamOwned};
 use sandbox::{APP, Options, Server};
 use wire::{Capabilities, SslRequest};
 
-use crate::harness::{InProcess, Raw, RawOptions, Tollgate, mysql, read_err, upstream, wait_until};
+use crate::harness::{Decides, InProcess, Raw, RawOptions, Tollgate, mysql, read_err, upstream, wait_until};
 
 /// An authority with a certificate for `localhost` and 127.0.0.1, and one for a client, as files.
 struct Authority {
@@ -122,11 +122,11 @@ fn a_listener_may_require_it() {
 /// Remembers the subjects of those who asked.
 struct Subjects(Arc<Mutex<Vec<Option<String>>>>);
 
-impl Admission for Subjects {
+impl Decides for Subjects {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
-        let subject = ask.facts.certificate.as_ref().map(|certificate| certificate.subject.clone());
+        let subject = ask.client.certificate.map(str::to_owned);
         self.0.lock().expect("no panic").push(subject);
-        PassAll.ask(ask)
+        Verdict::Pass(Permit::free())
     }
 }
 

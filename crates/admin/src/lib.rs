@@ -4,6 +4,8 @@
 //! the page come to the same port later.
 #![forbid(unsafe_code)]
 
+pub mod control;
+
 mod live;
 
 mod metrics;
@@ -18,8 +20,11 @@ use axum::Router;
 use axum::routing::get;
 use relay::shared::Shared;
 
+use control::Controller;
+
 /// Serves until the process ends. Returns the address in use.
-pub fn start(address: SocketAddr, shared: Arc<Shared>) -> io::Result<SocketAddr> {
+pub fn start(address: SocketAddr, shared: Arc<Shared>, controller: Controller) -> io::Result<SocketAddr> {
+    let _ = controller;
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let local = listener.local_addr()?;

@@ -171,7 +171,7 @@ impl State {
     #[inline]
     fn pass(&mut self, facts: &Facts) -> Verdict {
         let stats = &self.askers.own().stats;
-        stats.saw();
+        stats.saw(facts.class);
         stats.passed();
         self.unit.admitted(facts, None);
         Verdict::Pass(Permit::free())

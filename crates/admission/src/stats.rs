@@ -1,17 +1,23 @@
 //! What each client asked and got. Two relaxed additions for a query that passes; everything else is off that path.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use identity::Identity;
 use rules::RuleId;
+use statement::Class;
 
 use crate::refusal::Reason;
 
 /// One client's counters.
 #[derive(Debug, Default)]
 pub struct ClientStats {
+    /// Who it is, as it was when it was first seen.
+    identity: Arc<Identity>,
+    /// A bit for each class of statements that it has asked.
+    classes: AtomicU8,
     seen: AtomicU64,
     passed: AtomicU64,
     held: AtomicU64,
@@ -65,9 +71,26 @@ pub struct Counted {
 }
 
 impl ClientStats {
+    pub(crate) fn of(identity: &Arc<Identity>) -> ClientStats {
+        ClientStats { identity: Arc::clone(identity), ..ClientStats::default() }
+    }
+
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// The classes of what it has asked so far.
+    pub fn classes(&self) -> impl Iterator<Item = Class> {
+        let seen = self.classes.load(Ordering::Relaxed);
+        Class::ALL.into_iter().filter(move |class| seen & bit(*class) != 0)
+    }
+
     #[inline]
-    pub(crate) fn saw(&self) {
+    pub(crate) fn saw(&self, class: Class) {
         self.seen.fetch_add(1, Ordering::Relaxed);
+        if self.classes.load(Ordering::Relaxed) & bit(class) == 0 {
+            self.classes.fetch_or(bit(class), Ordering::Relaxed);
+        }
     }
 
     #[inline]
@@ -134,6 +157,10 @@ impl ClientStats {
                 .collect(),
         }
     }
+}
+
+fn bit(class: Class) -> u8 {
+    1 << class as u8
 }
 
 /// Counts one more unless there are `most` already.

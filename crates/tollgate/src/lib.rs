@@ -16,6 +16,8 @@ mod run;
 
 pub mod proxy;
 
+mod steering;
+
 mod certificates;
 mod kill_query;
 mod log;

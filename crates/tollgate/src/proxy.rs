@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::port::Admission;
 use anyhow::Context;
 use config::Plan;
-use admission::port::Admission;
 use relay::counters::Counters;
 use relay::limits::{ConnectionLimits, Limits};
 use relay::listener::{ClientLegTls, ListenAddress, Listener, ListenerSettings};

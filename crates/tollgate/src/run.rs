@@ -4,48 +4,61 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use admin::control::Command;
 use anyhow::Context;
 use config::Plan;
-use admission::port::PassAll;
+use config::reload::Reloader;
 use relay::counters::Counter;
 use relay::shared::Shared;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
 use crate::proxy::Proxy;
+use crate::steering::{Report, Steering};
 use crate::{log, system_limits};
 
 pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
-    let (plan, warnings) = match Plan::from_file_with_warnings(path) {
+    let (reloader, warnings) = match Reloader::start(path) {
         Ok(read) => read,
         Err(error) => {
             eprintln!("{error}");
             return Ok(ExitCode::FAILURE);
         }
     };
+    let plan = Arc::clone(reloader.plan());
     log::start(&plan.log);
     for warning in warnings {
         warn!(key = warning.key, "{}; {}", warning.what, warning.remedy);
     }
     system_limits::check(&plan);
+    let steering = Steering::new(reloader, rand::random());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&plan))?;
+    runtime.block_on(serve(&plan, steering))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn serve(plan: &Plan) -> anyhow::Result<()> {
+async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    let proxy = Proxy::start(plan, Arc::new(PassAll))?;
+    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let keeper = steering.keeper();
+    let proxy = Proxy::start(plan, Arc::new(Arc::clone(&keeper)))?;
+    let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
-        let address = admin::start(address, Arc::clone(proxy.shared()))
+        let address = admin::start(address, Arc::clone(proxy.shared()), controller.clone())
             .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
         info!(http = %address, "health and metrics");
     }
     info!(upstream = %plan.upstream.address, "ready for clients");
-    tokio::select! {
-        _ = terminate.recv() => info!("SIGTERM: draining"),
-        _ = interrupt.recv() => info!("SIGINT: draining"),
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break info!("SIGTERM: draining"),
+            _ = interrupt.recv() => break info!("SIGINT: draining"),
+            _ = hang_up.recv() => {
+                // What came of it is logged where it is done.
+                let _ = controller.ask(Command::Reload).await;
+            }
+        }
     }
     let shared = Arc::clone(proxy.shared());
     shared.set_draining();
@@ -55,6 +68,7 @@ async fn serve(plan: &Plan) -> anyhow::Result<()> {
         _ = interrupt.recv() => warn!("SIGINT again: ending at once"),
     }
     log_counters(&shared);
+    Report::default().log(&keeper);
     Ok(())
 }
 

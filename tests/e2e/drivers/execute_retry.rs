@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use relay::admission::{Admission, Ask, Permit, Refusal, Verdict};
+use admission::port::{Ask, Permit, Refusal, Verdict};
 use relay::counters::Counter;
 use sandbox::Flavor;
 use wire::Command;
 
 use super::{Tls, judge, run_program, server};
-use crate::harness::{InProcess, upstream};
+use crate::harness::{Decides, InProcess, upstream};
 
 /// Refuses the first EXECUTE of each connection.
 #[derive(Debug, Default)]
@@ -18,10 +18,10 @@ struct RefuseFirst {
     refused: Mutex<HashSet<u32>>,
 }
 
-impl Admission for RefuseFirst {
+impl Decides for RefuseFirst {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
-        let first = ask.command == Command::StmtExecute
-            && self.refused.lock().expect("the set").insert(ask.facts.connection_id);
+        let first =
+            ask.command == Command::StmtExecute && self.refused.lock().expect("the set").insert(ask.client.connection);
         if first {
             Verdict::Refuse(Refusal {
                 code: 1226,

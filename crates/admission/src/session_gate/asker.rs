@@ -25,7 +25,7 @@ pub(crate) struct Asker {
 impl Asker {
     fn new(keeper: &Gatekeeper, policy: &Policy, identities: Identities) -> Arc<Asker> {
         let identity = &identities.claimed;
-        let make = ClientStats::default;
+        let make = || ClientStats::of(identity);
         let stats = keeper.clients.entry(&identity.user, &identity.name, keeper.uptime_millis(), make);
         Arc::new(Asker {
             claimed: policy.rules.candidates(identity),

@@ -46,7 +46,7 @@ impl State {
                 self.askers.of(keeper, policy, Some(&said.with_query_attributes(pairs)))
             }
         };
-        asker.stats.saw();
+        asker.stats.saw(facts.class);
 
         let arrival = Instant::now();
         let turn = self.unit.turn(&facts, ask.session, &policy.defaults.graces, arrival);

@@ -58,6 +58,16 @@ fn of(warning: &Warning, rule: &KeyPath) -> Trouble {
             At::Key,
             "match on `user` or `address` instead, or write a rule for those who say nothing".to_owned(),
         ),
+        WarningKind::EscapableUnlessNamed { .. } => (
+            at_key(&Key::Scope),
+            At::Value,
+            "match on `user` or `address` instead, or write a rule for those who say nothing".to_owned(),
+        ),
+        WarningKind::UntrustedFavourUnlessNamed { .. } => (
+            at_key(&Key::Scope),
+            At::Value,
+            "match on `user` or `address`, or name whom you trust in `identity.trust_claims_of`".to_owned(),
+        ),
         WarningKind::UntrustedFavour { key } => (
             at_key(key),
             At::Key,

@@ -1,0 +1,201 @@
+//! What is in force, and who changes it: the file, the rules added at run time, and the clock.
+//!
+//! One thread keeps both. It looks at the file ten times a second, carries out what operators ask for, warns of rules that
+//! are about to end, and gives the sessions a new policy whenever something has changed. It may wait for the disk; nobody
+//! who serves clients ever waits for it.
+
+mod changes;
+mod describe;
+mod policy;
+mod report;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use admin::control::{Command, Controller, Reply, Request};
+use admission::Gatekeeper;
+use anyhow::Context;
+use config::overlay::Overlay;
+use config::reload::{LOOK_EVERY, Looker, Next, Outcome, Reloader, Trigger, Watch};
+use rules::{RuleId, RuleSet, Timestamp, lifetime};
+use tracing::{error, info, warn};
+
+pub(crate) use report::Report;
+
+/// How often what each client got is logged.
+const REPORT_EVERY: Duration = Duration::from_secs(60);
+
+pub(crate) struct Steering {
+    reloader: Reloader,
+    overlay: Overlay,
+    keeper: Arc<Gatekeeper>,
+    watch: Watch,
+    looker: Looker,
+    /// Counts up with every policy, whoever changed it.
+    generation: u64,
+    /// Rules whose coming end has been logged.
+    warned: HashSet<RuleId>,
+    /// What was last wrong with the file, so that it is said once.
+    report: Report,
+}
+
+impl Steering {
+    /// Reads what is in force at the start.
+    pub(crate) fn new(reloader: Reloader, seed: u64) -> Steering {
+        let plan = Arc::clone(reloader.plan());
+        let (overlay, notes) = Overlay::open(&plan.state_dir, plan.policy.rules.iter().map(|rule| rule.id.clone()));
+        for note in notes {
+            error!("{note}");
+        }
+        let generation = reloader.generation();
+        let rules = RuleSet::new(policy::rules(&plan.policy, &overlay), &policy::no_digest);
+        let keeper = Gatekeeper::new(policy::policy(&plan.policy, rules, generation), policy::wall_clock(), seed);
+        let mut looker = Looker::new(reloader.path());
+        let watch = Watch::new(looker.look(Instant::now()));
+        let steering = Steering {
+            reloader,
+            overlay,
+            keeper,
+            watch,
+            looker,
+            generation,
+            warned: HashSet::new(),
+            report: Report::default(),
+        };
+        let (of_file, of_run_time) = (plan.policy.rules.len(), steering.overlay.rules().len());
+        info!(generation, of_file, of_run_time, "rules in force");
+        steering
+    }
+
+    pub(crate) fn keeper(&self) -> Arc<Gatekeeper> {
+        Arc::clone(&self.keeper)
+    }
+
+    /// Starts its thread. It ends when the last [`Controller`] is gone.
+    pub(crate) fn start(self) -> anyhow::Result<Controller> {
+        let (requests, queue) = channel();
+        std::thread::Builder::new()
+            .name("steering".to_owned())
+            .spawn(move || self.run(&queue))
+            .context("cannot start the thread that keeps the rules")?;
+        Ok(Controller::new(requests))
+    }
+
+    fn run(mut self, queue: &Receiver<Request>) {
+        let mut reported = Instant::now();
+        loop {
+            match queue.recv_timeout(LOOK_EVERY) {
+                Ok(Request { command, reply }) => {
+                    let answer = self.carry_out(command);
+                    // Who asked may have left; what was done is done.
+                    let _ = reply.send(answer);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.tick(Instant::now());
+            if reported.elapsed() >= REPORT_EVERY {
+                reported = Instant::now();
+                self.report.log(&self.keeper);
+            }
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        let seen = self.looker.look(now);
+        if self.watch.look(seen, now) == Next::Read {
+            let _ = self.reload(Trigger::Watch);
+        }
+        let wall = self.keeper.now();
+        self.end_what_is_over(wall);
+        self.warn_of_ends(wall);
+        if self.overlay.refresh() {
+            self.apply();
+        }
+        for note in self.overlay.take_notes() {
+            error!("{note}");
+        }
+    }
+
+    fn carry_out(&mut self, command: Command) -> Reply {
+        match command {
+            Command::Rules => Ok(self.describe_rules()),
+            Command::Add { rule } => self.add(&rule),
+            Command::Extend { id, change } => self.extend(&id, &change),
+            Command::End { id, change } => self.end(&id, &change),
+            Command::Incidents => Ok(self.describe_incidents()),
+            Command::OpenIncident { incident } => self.open_incident(&incident),
+            Command::CloseIncident { id } => self.close_incident(&id),
+            Command::Clients => Ok(self.describe_clients()),
+            Command::Explain { .. } => Err(describe::invalid("explain")),
+            Command::Reload => self.reload(Trigger::Request),
+        }
+    }
+
+    /// Reads the file again; whatever is wrong with it, the old plan stays.
+    fn reload(&mut self, trigger: Trigger) -> Reply {
+        let taken: Vec<RuleId> = self.overlay.rules().iter().map(|rule| rule.id.clone()).collect();
+        match self.reloader.reload(trigger, &taken, self.keeper.now()) {
+            Outcome::Unchanged => Ok(describe::reloaded("unchanged", self.generation, None, &[])),
+            Outcome::NeedsRestart { keys } => {
+                warn!(keys = keys.join(", "), "proxy.yaml has changed in what takes a restart");
+                Ok(describe::reloaded("needs restart", self.generation, None, &keys))
+            }
+            Outcome::Applied(applied) => {
+                self.overlay.set_taken(applied.plan.policy.rules.iter().map(|rule| rule.id.clone()));
+                self.apply();
+                info!(generation = self.generation, changes = %applied.diff, "proxy.yaml is in force");
+                for warning in &applied.warnings {
+                    warn!(key = warning.key, "{}; {}", warning.what, warning.remedy);
+                }
+                if !applied.needs_restart.is_empty() {
+                    warn!(keys = applied.needs_restart.join(", "), "these changes take a restart");
+                }
+                let diff = applied.diff.to_string();
+                Ok(describe::reloaded("applied", self.generation, Some(&diff), &applied.needs_restart))
+            }
+            Outcome::Refused(refused) => {
+                error!(generation = self.generation, "proxy.yaml is refused, the old rules stay:\n{refused}");
+                Err(describe::invalid(refused.to_string()))
+            }
+        }
+    }
+
+    /// Gives the sessions what is in force now.
+    fn apply(&mut self) {
+        self.generation += 1;
+        let plan = self.reloader.plan();
+        let previous = self.keeper.policy();
+        let rules = RuleSet::after(&previous.rules, policy::rules(&plan.policy, &self.overlay), &policy::no_digest);
+        self.keeper.apply(policy::policy(&plan.policy, rules, self.generation));
+    }
+
+    /// Rules of the run time whose time is over have had no effect since; now they are gone.
+    fn end_what_is_over(&mut self, now: Timestamp) {
+        match self.overlay.expire(now) {
+            Ok(over) if over.is_empty() => {}
+            Ok(over) => {
+                for rule in &over {
+                    info!(rule = %rule.id, "a rule has expired");
+                    self.warned.remove(&rule.id);
+                }
+                self.apply();
+            }
+            Err(trouble) => self.report.once(&trouble.to_string()),
+        }
+    }
+
+    fn warn_of_ends(&mut self, now: Timestamp) {
+        let policy = self.keeper.policy();
+        for rule in policy.rules.rules().iter().filter(|rule| lifetime::is_ending(rule, now)) {
+            if self.warned.insert(rule.id.clone())
+                && let Some(expires) = rule.expires
+            {
+                let left = expires.since(now).as_secs();
+                warn!(rule = %rule.id, seconds_left = left, "a rule is about to expire; extend it if it is still needed");
+            }
+        }
+    }
+}
