@@ -1,6 +1,8 @@
 //! Rules that are allowed and do not do what was meant.
 
-use rules::{Condition, Key, Rule, RuleSet, Share, Timestamp, Value, Warning, WarningKind};
+use std::collections::{HashMap, HashSet};
+
+use rules::{Condition, Key, Rule, RuleId, RuleSet, Share, Timestamp, Value, Warning, WarningKind};
 
 use crate::plan::Plan;
 use crate::tree::{At, KeyPath, Trouble};
@@ -8,9 +10,17 @@ use crate::tree::{At, KeyPath, Trouble};
 pub(super) fn find(plan: &Plan, now: Timestamp, found: &mut Vec<Trouble>) {
     let policy = &plan.policy;
     let place = KeyPath::of("rules");
+    let positions: HashMap<&RuleId, usize> =
+        policy.rules.iter().enumerate().map(|(index, rule)| (&rule.id, index)).collect();
+    let mut fits_nothing = HashSet::new();
     for warning in RuleSet::warnings(&policy.rules, &policy.identity, now) {
-        let index = policy.rules.iter().position(|rule| rule.id == warning.rule);
-        found.extend(index.map(|index| of(&warning, &place.item(index))));
+        if matches!(warning.kind, WarningKind::ValueFitsNothing { .. }) {
+            fits_nothing.insert(warning.rule.clone());
+        } else if fits_nothing.contains(&warning.rule) && is_about_claims(&warning.kind) {
+            // What matches nothing need not also be told how it is escaped.
+            continue;
+        }
+        found.extend(positions.get(&warning.rule).map(|index| of(&warning, &place.item(*index))));
     }
     let templates = policy.playbooks.iter().flat_map(|playbook| {
         let place = KeyPath::of("playbooks").key(&playbook.name);
@@ -26,6 +36,21 @@ pub(super) fn find(plan: &Plan, now: Timestamp, found: &mut Vec<Trouble>) {
     if queue.per_identity > queue.total {
         let what = format!("never reached: `queue.total` is {}", queue.total);
         found.push(super::warning("queue.per_identity", what, "write a smaller number, or take it out"));
+    }
+}
+
+fn is_about_claims(kind: &WarningKind) -> bool {
+    match kind {
+        WarningKind::Escapable { .. }
+        | WarningKind::EscapableUnlessNamed { .. }
+        | WarningKind::UntrustedFavour { .. }
+        | WarningKind::UntrustedFavourUnlessNamed { .. } => true,
+        WarningKind::ValueFitsNothing { .. }
+        | WarningKind::ExcludesItself { .. }
+        | WarningKind::OnlyControl
+        | WarningKind::NotKnownAtLogin { .. }
+        | WarningKind::Expired { .. }
+        | WarningKind::AlwaysShielded { .. } => false,
     }
 }
 
