@@ -14,4 +14,4 @@ pub(crate) use in_process::{Decides, InProcess};
 pub(crate) use programs::{mysql, mysql_at_socket};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
-pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};
+pub(crate) use tollgate::{PATIENCE, Tollgate, skipped, upstream, wait_until};

@@ -27,5 +27,7 @@ mod limits;
 mod readiness;
 mod upstream_loss;
 
+mod rules;
+
 mod drivers;
 mod tls;

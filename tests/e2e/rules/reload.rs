@@ -1,0 +1,102 @@
+//! proxy.yaml changes while clients work.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use sandbox::{APP, ETL};
+
+use super::{AT_ONCE, Answer, ruled, run};
+use crate::harness::{Raw, wait_until};
+
+const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
+
+/// Two rules that always go together: who sees one without the other sees half a plan.
+fn plan(number: usize) -> String {
+    let (passes, stops) = if number % 2 == 0 { ("app", "etl") } else { ("etl", "app") };
+    format!(
+        "rules:\n\
+         - {{ id: passes-{number}, match: {{ user: {passes} }}, do: {{ rejection_ratio: 0 }}, permanent: true }}\n\
+         - {{ id: stops-{number}, match: {{ user: {stops} }}, do: {{ rejection_ratio: 1 }}, permanent: true }}\n"
+    )
+}
+
+#[test]
+fn a_thousand_reloads_under_load() {
+    let tollgate = ruled(&format!("{AT_ONCE}{}", plan(0)));
+    let (over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for login in [APP, ETL, APP, ETL] {
+            let (over, asked, tollgate) = (&over, &asked, &tollgate);
+            scope.spawn(move || {
+                let mut raw = Raw::login(tollgate.address, login);
+                while !over.load(Ordering::Relaxed) {
+                    match run(&mut raw, READ) {
+                        Answer::Done => {}
+                        Answer::Err(1226, message) => assert!(message.contains("rule=stops-"), "{message}"),
+                        other => panic!("{other:?}"),
+                    }
+                    asked.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for number in 1..=1000 {
+            tollgate.rewrite(|yaml| format!("{}{}", &yaml[..yaml.find("rules:").expect("rules")], plan(number)));
+            assert_eq!(tollgate.post("/reload", "").0, 200);
+            // What has been put in force is in force.
+            if number % 100 == 0 {
+                let (passes, stops) = if number % 2 == 0 { (APP, ETL) } else { (ETL, APP) };
+                assert_eq!(run(&mut Raw::login(tollgate.address, passes), READ), Answer::Done);
+                assert!(run(&mut Raw::login(tollgate.address, stops), READ).is_refused());
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(asked.load(Ordering::Relaxed) > 1000);
+    assert_eq!(tollgate.generation(), 1001);
+}
+
+#[test]
+fn a_changed_file_is_in_force_without_being_asked_for() {
+    let tollgate = ruled(AT_ONCE);
+    let mut raw = Raw::login(tollgate.address, ETL);
+    assert_eq!(run(&mut raw, READ), Answer::Done);
+    let with_rules = |yaml: &str| format!("{yaml}{}", plan(0));
+    tollgate.rewrite(with_rules);
+    wait_until("the rule is in force", || run(&mut raw, READ).is_refused());
+    // By a rename into place, as editors and configuration tools do it.
+    let text = std::fs::read_to_string(tollgate.config()).expect("the file");
+    let other = tollgate.config().with_extension("new");
+    std::fs::write(&other, text.replace("stops-0", "stops-2").replace("user: etl", "user: app2")).expect("writing");
+    std::fs::rename(&other, tollgate.config()).expect("renaming");
+    wait_until("it is not in force any more", || run(&mut raw, READ) == Answer::Done);
+    // SIGHUP.
+    tollgate.rewrite(|yaml| yaml.replace("user: app2", "user: etl"));
+    tollgate.signal("HUP");
+    wait_until("it is again", || run(&mut raw, READ).is_refused());
+}
+
+#[test]
+fn a_broken_file_changes_nothing_and_says_where() {
+    let tollgate = ruled(&format!("{AT_ONCE}{}", plan(0)));
+    let good = std::fs::read_to_string(tollgate.config()).expect("the file");
+    let mut etl = Raw::login(tollgate.address, ETL);
+    let mut app = Raw::login(tollgate.address, APP);
+    for (broken, said) in [
+        (good.replace("rejection_ratio: 1", "rejection_ratio: 7"), "rejection_ratio"),
+        (good.replace("user: etl", "usr: etl"), "usr"),
+        (format!("{good}nonsense: ["), "proxy.yaml:"),
+        (good.replace("permanent: true", "permanent: maybe"), "permanent"),
+        (good[..good.len() / 2].to_owned(), "beginning"),
+        (String::new(), "beginning"),
+    ] {
+        std::fs::write(tollgate.config(), &broken).expect("writing");
+        wait_until(&format!("it says {said}"), || {
+            let log = tollgate.log();
+            log.lines().last().is_some() && log.lines().rev().take(3).any(|line| line.contains("refused") && line.contains(said))
+        });
+        assert!(run(&mut etl, READ).is_refused(), "{said}");
+        assert_eq!(run(&mut app, READ), Answer::Done, "{said}");
+        assert_eq!(tollgate.generation(), 1);
+    }
+    std::fs::remove_file(tollgate.config()).expect("removing");
+    assert!(run(&mut etl, READ).is_refused(), "without the file");
+}

@@ -1,0 +1,128 @@
+//! One is favoured, everybody else yields; and nobody becomes that one by saying so.
+
+use sandbox::{APP, ETL, Login};
+use wire::Capabilities;
+
+use super::{AT_ONCE, Answer, ruled, run, word};
+use crate::harness::{Raw, RawOptions, Tollgate};
+
+const ALL_BUT_ONE: &str = "rules:\n\
+    - { id: everybody-yields, match: { scope: \"*\" }, do: { rejection_ratio: 1 }, permanent: true }\n\
+    - { id: favourite, match: { scope: favourite }, do: { rejection_ratio: 0 }, permanent: true }\n\
+    - { id: app-is-favoured, match: { scope: app }, do: { rejection_ratio: 0 }, permanent: true }\n";
+
+const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
+
+fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw {
+    let mut block = Vec::new();
+    for (key, value) in attributes {
+        for text in [key, value] {
+            block.push(u8::try_from(text.len()).expect("short"));
+            block.extend_from_slice(text.as_bytes());
+        }
+    }
+    let options = RawOptions {
+        capabilities: RawOptions::default().capabilities | Capabilities::QUERY_ATTRIBUTES,
+        attributes: Some(block),
+        ..RawOptions::default()
+    };
+    Raw::login_with(tollgate.address, login, &options).expect("a login")
+}
+
+/// COM_QUERY with string attributes in front.
+fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
+    let mut body = vec![u8::try_from(attributes.len()).expect("few"), 1];
+    if !attributes.is_empty() {
+        body.extend(std::iter::repeat_n(0, attributes.len().div_ceil(8)));
+        body.push(1);
+        for (name, _) in attributes {
+            body.extend_from_slice(&[0xFE, 0, u8::try_from(name.len()).expect("short")]);
+            body.extend_from_slice(name.as_bytes());
+        }
+        for (_, value) in attributes {
+            body.push(u8::try_from(value.len()).expect("short"));
+            body.extend_from_slice(value.as_bytes());
+        }
+    }
+    body.extend_from_slice(sql.as_bytes());
+    raw.command(0x03, &body);
+    super::answer(raw)
+}
+
+/// Everything that a client can say of itself.
+fn disguises() -> Vec<(Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str)>, String)> {
+    let texts = [
+        format!("/* client='favourite' */ {READ}"),
+        format!("{READ} /*client='favourite'*/"),
+        format!("{READ} /*app='favourite'*/;"),
+        format!("/*application:favourite,app:favourite*/ {READ}"),
+        format!("/*vt+ WORKLOAD_NAME=favourite */ {READ}"),
+        format!("SELECT COUNT(*), '/*client=''favourite''*/' FROM mysql.plugin"),
+        format!("/*! {READ} */ /*client='favourite'*/"),
+        format!("SELECT /*! 'favourite', */ COUNT(*) FROM mysql.plugin"),
+        format!("/*client='app'*/ {READ} /*user='app'*/"),
+        format!("-- client='favourite'\n{READ}"),
+        format!("# client='favourite'\n{READ}"),
+        READ.to_owned(),
+    ];
+    let mut all: Vec<_> = texts.into_iter().map(|text| (Vec::new(), Vec::new(), text)).collect();
+    for key in ["tollgate_client", "program_name", "client", "user", "_client_name"] {
+        all.push((vec![(key, "favourite")], Vec::new(), READ.to_owned()));
+        all.push((vec![(key, "app")], Vec::new(), READ.to_owned()));
+        all.push((Vec::new(), vec![(key, "favourite")], READ.to_owned()));
+    }
+    all
+}
+
+#[test]
+fn nobody_becomes_the_favourite_by_saying_so() {
+    let tollgate = ruled(&format!("{AT_ONCE}{ALL_BUT_ONE}"));
+    let mut app = login(&tollgate, APP, &[]);
+    for (attributes, query_attributes, sql) in disguises() {
+        let mut etl = login(&tollgate, ETL, &attributes);
+        let answer = ask(&mut etl, &query_attributes, &sql);
+        assert!(answer.is_refused(), "{attributes:?} {query_attributes:?} {sql}: {answer:?}");
+        let Answer::Err(_, message) = answer else { continue };
+        assert_eq!(word(&message, "rule"), "everybody-yields");
+        assert_eq!(ask(&mut app, &[], READ), Answer::Done, "the favoured user passes");
+    }
+    let mut etl = login(&tollgate, ETL, &[]);
+    for n in 0..100 {
+        let fresh = format!("{READ} /*client='favourite-{n}',app='name-{n}'*/");
+        assert!(ask(&mut etl, &[], &fresh).is_refused(), "{fresh}");
+    }
+    // A claim may make it stricter for the one who makes it.
+    assert_eq!(ask(&mut app, &[], &format!("{READ} /*client='favourite'*/")), Answer::Done);
+}
+
+#[test]
+fn a_trusted_users_claims_are_believed() {
+    let trust = "identity: { trust_claims_of: [etl] }\n";
+    let tollgate = ruled(&format!("{AT_ONCE}{trust}{ALL_BUT_ONE}"));
+    let believed = [
+        (vec![("tollgate_client", "favourite")], Vec::new(), READ.to_owned()),
+        (vec![("program_name", "favourite")], Vec::new(), READ.to_owned()),
+        (Vec::new(), vec![("tollgate_client", "job-7:favourite")], READ.to_owned()),
+        (Vec::new(), Vec::new(), format!("/* client='favourite' */ {READ}")),
+        (Vec::new(), Vec::new(), format!("{READ} /*app='favourite'*/")),
+    ];
+    for (attributes, query_attributes, sql) in believed {
+        let mut etl = login(&tollgate, ETL, &attributes);
+        assert_eq!(ask(&mut etl, &query_attributes, &sql), Answer::Done, "{attributes:?} {query_attributes:?} {sql}");
+    }
+    let mut etl = login(&tollgate, ETL, &[]);
+    assert!(ask(&mut etl, &[], READ).is_refused(), "without the name it is like everybody");
+    assert!(ask(&mut etl, &[], "SELECT COUNT(*), '/*app=''favourite''*/' FROM mysql.plugin").is_refused());
+}
+
+#[test]
+fn a_claim_makes_it_stricter_and_never_easier() {
+    let rules = "rules:\n\
+        - { id: batch, match: { tag.kind: batch }, do: { rejection_ratio: 1 }, permanent: true }\n";
+    let tollgate = ruled(&format!("{AT_ONCE}{rules}"));
+    let mut raw = Raw::login(tollgate.address, APP);
+    assert_eq!(run(&mut raw, READ), Answer::Done);
+    assert!(run(&mut raw, &format!("{READ} /*kind='batch'*/")).is_refused());
+    // Two values for one key: neither counts.
+    assert_eq!(run(&mut raw, &format!("/*kind='batch'*/ {READ} /*kind='web'*/")), Answer::Done);
+}
