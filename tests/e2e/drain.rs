@@ -73,7 +73,7 @@ fn at_the_deadline_the_rest_is_cut() {
     // Not one with SYSTEM_USER, whom only others with it may kill.
     let mut running = Raw::login(tollgate.address, MONITOR);
     running.query("DO SLEEP(611)");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO SLEEP(611)'";
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE 'DO SLEEP(611)'";
     wait_until("it runs", || primary().root_sql(count).expect("the processlist").trim() == "1");
     let mut silent = Raw::greeted(tollgate.address);
     tollgate.signal("TERM");

@@ -54,7 +54,7 @@ fn a_name_is_followed_to_another_server() {
     // And what is killed for a client that left is killed where it runs.
     before.root_sql("GRANT SYSTEM_USER ON *.* TO tollgate").expect("the right to kill what app runs");
     old.query("DO SLEEP(600)");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE state = 'User sleep'";
     wait_until("it runs", || before.root_sql(count).expect("the processlist").trim() == "1");
     drop(old);
     tollgate.await_counter("queries_killed", 1);

@@ -6,7 +6,8 @@ use sandbox::{APP, Login, Server};
 use wire::{Capabilities, LoginRequest};
 
 use crate::harness::{
-    OK, Raw, RawOptions, SCRAMBLE, Scripted, Tollgate, denied, mysql, mysql_at_socket, read_err, upstream, wait_until,
+    OK, Raw, RawOptions, SCRAMBLE, Scripted, Tollgate, denied, mysql, mysql_at_socket, process_list, read_err,
+    upstream, wait_until,
 };
 
 fn before(server: &Server, tls: &str) -> Tollgate {
@@ -303,8 +304,9 @@ fn old_clients_get_in_with_no_password_only() {
         assert_eq!(tollgate.counter("old_clients_refused"), 1);
         assert_eq!(tollgate.counter("logins_finished_for_clients"), 1);
         wait_until("the login to be over upstream", || {
-            let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE USER = 'unauthenticated user'";
-            server.root_sql(sql).expect("the process list").trim() == "0"
+            let processes = process_list(server);
+            let sql = format!("SELECT COUNT(*) FROM {processes} WHERE USER = 'unauthenticated user'");
+            server.root_sql(&sql).expect("the process list").trim() == "0"
         });
     }
 }
