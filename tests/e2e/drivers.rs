@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use sandbox::{APP, Flavor, Server};
 
-use crate::harness::Tollgate;
+use crate::harness::{Tollgate, skipped};
 
 /// What a program exits with when its runtime is missing.
 const MISSING: i32 = 77;
@@ -58,7 +58,7 @@ pub(crate) fn run_program(name: &str, address: std::net::SocketAddr, flavor: Fla
 pub(crate) fn judge(name: &str, output: &Output) -> Option<String> {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(MISSING) {
-        eprintln!("driver {name} not tested: {}", text.trim());
+        skipped(&format!("driver {name}"), text.trim());
         return None;
     }
     assert!(output.status.success(), "driver {name}: {}\n{text}", output.status);

@@ -6,6 +6,7 @@ mod in_process;
 mod programs;
 mod raw;
 mod scripted;
+mod skipped;
 mod tollgate;
 
 pub(crate) use counting::Counting;
@@ -14,4 +15,5 @@ pub(crate) use in_process::InProcess;
 pub(crate) use programs::{mysql, mysql_at_socket, process_list};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
+pub(crate) use skipped::skipped;
 pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};
