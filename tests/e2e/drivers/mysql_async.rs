@@ -4,7 +4,7 @@ use mysql_async::prelude::*;
 use mysql_async::{Conn, OptsBuilder, Row, SslOpts, TxOpts};
 use sandbox::{APP, Flavor};
 
-use super::{Tls, server};
+use super::{Tls, proxy};
 use crate::harness::Tollgate;
 
 fn options(tollgate: &Tollgate, tls: Tls) -> OptsBuilder {
@@ -95,8 +95,8 @@ async fn cancel(tollgate: &Tollgate, tls: Tls, conn: &mut Conn) -> mysql_async::
 fn mysql_async_driver() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for flavor in [Flavor::Mysql, Flavor::Mariadb] {
-        let tollgate = Tollgate::before(server(flavor));
         for tls in [Tls::Off, Tls::On] {
+            let tollgate = proxy(flavor, tls);
             let done = runtime.block_on(exercise(&tollgate, tls));
             done.unwrap_or_else(|error| panic!("{flavor:?}, TLS {tls:?}: {error}"));
         }

@@ -4,7 +4,7 @@ use sandbox::{APP, Flavor};
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlSslMode};
 use sqlx::{Connection, Executor, Row};
 
-use super::{Tls, server};
+use super::{Tls, proxy};
 use crate::harness::Tollgate;
 
 async fn exercise(tollgate: &Tollgate, tls: Tls) -> Result<(), sqlx::Error> {
@@ -60,8 +60,8 @@ async fn exercise(tollgate: &Tollgate, tls: Tls) -> Result<(), sqlx::Error> {
 fn sqlx_driver() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for flavor in [Flavor::Mysql, Flavor::Mariadb] {
-        let tollgate = Tollgate::before(server(flavor));
         for tls in [Tls::Off, Tls::On] {
+            let tollgate = proxy(flavor, tls);
             let done = runtime.block_on(exercise(&tollgate, tls));
             done.unwrap_or_else(|error| panic!("{flavor:?}, TLS {tls:?}: {error}"));
         }
