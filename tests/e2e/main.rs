@@ -15,6 +15,7 @@ mod health;
 mod logins;
 mod our_uid;
 mod proxy_protocol;
+mod redirects;
 mod sessions;
 mod too_many_columns;
 
