@@ -8,6 +8,7 @@ mod harness;
 
 mod bad_input;
 mod change_user;
+mod command_line;
 mod differential;
 mod execute_refused;
 mod finished_logins;
