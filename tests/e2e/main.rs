@@ -12,6 +12,7 @@ mod command_line;
 mod differential;
 mod execute_refused;
 mod finished_logins;
+mod greeting;
 mod health;
 mod logins;
 mod our_uid;
