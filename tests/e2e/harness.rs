@@ -7,6 +7,7 @@ mod programs;
 mod raw;
 mod scripted;
 mod skipped;
+mod tls_bridge;
 mod tollgate;
 
 pub(crate) use counting::Counting;
@@ -16,4 +17,5 @@ pub(crate) use programs::{mysql, mysql_at_socket, process_list};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
 pub(crate) use skipped::skipped;
+pub(crate) use tls_bridge::tls_bridge;
 pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};
