@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use sandbox::{APP, MONITOR, Server};
+use sandbox::{APP, MONITOR, Options, Server};
 
 use crate::harness::{PATIENCE, Raw, RawOptions, Tollgate, read_err, upstream, wait_until};
 
@@ -42,10 +42,16 @@ fn what_is_open_may_be_finished() {
         client
     };
     primary().root_sql("CREATE TABLE IF NOT EXISTS test.drained (a INT)").expect("a table");
+    primary().root_sql("CREATE TABLE IF NOT EXISTS test.drained_too (a INT)").expect("a table");
     let mut idle = begin("SELECT 1");
+    // It holds nothing that could be waited for.
+    let mut failed = begin("SELECT 1");
+    failed.query("LOCK TABLES test.drained READ, test.there_is_no_such_table READ");
+    assert_eq!(failed.err().0, 1146);
     let mut finishing = [
         ("BEGIN", "COMMIT"),
         ("LOCK TABLES test.drained READ", "UNLOCK TABLES"),
+        ("FLUSH TABLES test.drained_too WITH READ LOCK", "UNLOCK TABLES"),
         ("SELECT GET_LOCK('tollgate-drain', 0)", "SELECT RELEASE_LOCK('tollgate-drain')"),
     ]
     .map(|(first, last)| (begin(first), last));
@@ -53,6 +59,7 @@ fn what_is_open_may_be_finished() {
     running.query("SELECT SLEEP(1)");
     tollgate.signal("TERM");
     assert_eq!(idle.rest(), b"");
+    assert_eq!(failed.rest(), b"", "a LOCK TABLES that failed keeps nobody");
     for (client, last) in &mut finishing {
         assert_eq!(client.value("SELECT 2").as_deref(), Some("2"), "before {last}");
         client.value(last);
@@ -61,7 +68,25 @@ fn what_is_open_may_be_finished() {
     assert_eq!(running.read().expect("its result"), [1], "what runs is answered");
     running.rest();
     assert!(tollgate.wait().success());
-    assert!(tollgate.log().contains("sessions_drained=5"), "{}", tollgate.log());
+    assert!(tollgate.log().contains("sessions_drained=7"), "{}", tollgate.log());
+}
+
+/// On a server of its own: nobody else could write meanwhile.
+#[test]
+fn the_global_read_lock_may_be_let_go_of() {
+    let server = Server::start(Options::mysql()).expect("a MySQL");
+    let mut tollgate = Tollgate::start(&format!("{}drain: {{ wait: 0s, deadline: 60s }}\n", upstream(&server)));
+    let [mut idle, mut locking] = [(); 2].map(|()| Raw::login(tollgate.address, APP));
+    locking.value("FLUSH TABLES WITH READ LOCK");
+    let locks = "SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'GLOBAL'";
+    assert_eq!(server.root_sql(locks).expect("its locks").trim(), "1", "so the server says");
+    tollgate.signal("TERM");
+    assert_eq!(idle.rest(), b"");
+    assert_eq!(locking.value("SELECT 2").as_deref(), Some("2"), "a backup goes on");
+    locking.value("UNLOCK TABLES");
+    assert_eq!(locking.rest(), b"");
+    assert!(tollgate.wait().success());
+    assert!(tollgate.log().contains("sessions_drained=2"), "{}", tollgate.log());
 }
 
 #[test]
@@ -73,7 +98,7 @@ fn at_the_deadline_the_rest_is_cut() {
     // Not one with SYSTEM_USER, whom only others with it may kill.
     let mut running = Raw::login(tollgate.address, MONITOR);
     running.query("DO SLEEP(611)");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'DO SLEEP(611)'";
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE 'DO SLEEP(611)'";
     wait_until("it runs", || primary().root_sql(count).expect("the processlist").trim() == "1");
     let mut silent = Raw::greeted(tollgate.address);
     tollgate.signal("TERM");

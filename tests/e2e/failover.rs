@@ -5,7 +5,7 @@ use std::fs;
 use sandbox::{APP, Options, Server};
 use wire::Capabilities;
 
-use crate::harness::{Raw, RawOptions, Tollgate, read_err, wait_until};
+use crate::harness::{Raw, RawOptions, Tollgate, read_err, skipped, wait_until};
 
 /// Becomes the command, with a hosts file of its own.
 const OWN_HOSTS: &str = "mount --bind \"$TOLLGATE_TEST_HOSTS\" /etc/hosts && exec \"$0\" \"$@\"";
@@ -14,7 +14,7 @@ const OWN_HOSTS: &str = "mount --bind \"$TOLLGATE_TEST_HOSTS\" /etc/hosts && exe
 fn a_name_is_followed_to_another_server() {
     let may_mount = std::process::Command::new("unshare").args(["--mount", "true"]).status();
     if !may_mount.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a hosts file of its own needs the right to mount (root)");
+        skipped("a name that changes", "a hosts file of its own needs the right to mount (root)");
         return;
     }
     let before = Server::start(Options::mysql().argument("--bind-address=127.0.0.2")).expect("a MySQL");
@@ -54,7 +54,7 @@ fn a_name_is_followed_to_another_server() {
     // And what is killed for a client that left is killed where it runs.
     before.root_sql("GRANT SYSTEM_USER ON *.* TO tollgate").expect("the right to kill what app runs");
     old.query("DO SLEEP(600)");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE state = 'User sleep'";
     wait_until("it runs", || before.root_sql(count).expect("the processlist").trim() == "1");
     drop(old);
     tollgate.await_counter("queries_killed", 1);

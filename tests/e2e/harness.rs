@@ -6,12 +6,16 @@ mod in_process;
 mod programs;
 mod raw;
 mod scripted;
+mod skipped;
+mod tls_bridge;
 mod tollgate;
 
 pub(crate) use counting::Counting;
 pub(crate) use hostile::{Hostile, HostileLeg};
 pub(crate) use in_process::{Decides, InProcess};
-pub(crate) use programs::{mysql, mysql_at_socket};
+pub(crate) use programs::{mysql, mysql_at_socket, process_list};
 pub(crate) use raw::{Raw, RawOptions, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
-pub(crate) use tollgate::{PATIENCE, Tollgate, skipped, upstream, wait_until};
+pub(crate) use skipped::skipped;
+pub(crate) use tls_bridge::tls_bridge;
+pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};

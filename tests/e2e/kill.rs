@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use sandbox::{APP, MONITOR, Server};
 
-use crate::harness::{Raw, RawOptions, Tollgate, read_err, wait_until};
+use crate::harness::{Raw, RawOptions, Tollgate, process_list, read_err, wait_until};
 
 fn primary() -> &'static Server {
     &sandbox::mysql_shared().expect("a MySQL").primary
@@ -17,9 +17,8 @@ fn long(name: &str) -> String {
 
 /// Waits until a connection runs a statement, as the server sees it.
 fn runs(server: &Server, upstream_id: &str) {
-    let count = format!(
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {upstream_id} AND info LIKE '%SLEEP(600)%'"
-    );
+    let processes = process_list(server);
+    let count = format!("SELECT COUNT(*) FROM {processes} WHERE id = {upstream_id} AND info LIKE '%SLEEP(600)%'");
     wait_until("the statement runs", || server.root_sql(&count).expect("the processlist").trim() == "1");
 }
 
@@ -157,7 +156,7 @@ fn control_c_in_the_mysql_client_ends_the_statement() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the client");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%''control c''%SLEEP%'
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE info LIKE '%''control c''%SLEEP%'
                  AND id <> CONNECTION_ID()";
     wait_until("it runs", || primary().root_sql(count).expect("the processlist").trim() == "1");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();

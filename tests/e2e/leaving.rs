@@ -10,7 +10,7 @@ use crate::holding::{gated, primary, rows, table};
 
 /// Whether the server still has this connection.
 fn is_there(id: &str) -> bool {
-    let count = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+    let count = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id}");
     primary().root_sql(&count).expect("the processlist").trim() == "1"
 }
 
@@ -19,7 +19,7 @@ fn id(client: &mut Raw) -> String {
 }
 
 fn await_sleep(id: &str) {
-    let count = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND state = 'User sleep'");
+    let count = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id} AND state = 'User sleep'");
     wait_until("it runs", || primary().root_sql(&count).expect("the processlist").trim() == "1");
 }
 

@@ -161,8 +161,12 @@ fn those_not_logged_in_are_limited_and_others_go_on() {
         waiting.push(Raw::dial(tollgate.address));
         waiting.last_mut().expect("one").read().expect("a packet")[0] == 0xFF
     });
-    let (code, ..) = log_in(tollgate.address, APP).expect_err("a fourth");
-    assert_eq!(code, 1040);
+    let hit = tollgate.counter("limit_unauthenticated_hit");
+    assert!(hit >= 1, "the last of those who wait");
+    let (code, state, message) = log_in(tollgate.address, APP).expect_err("a fourth");
+    assert_eq!((code, state.as_str()), (1040, ""), "{message}");
+    assert!(message.contains("not logged in"), "{message}");
+    assert_eq!(tollgate.counter("limit_unauthenticated_hit"), hit + 1);
     assert_eq!(session.value("SELECT 1").as_deref(), Some("1"));
     drop(waiting);
     wait_until("places are given back", || log_in(tollgate.address, APP).is_ok());

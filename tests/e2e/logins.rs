@@ -6,7 +6,8 @@ use sandbox::{APP, Login, Server};
 use wire::{Capabilities, LoginRequest};
 
 use crate::harness::{
-    OK, Raw, RawOptions, SCRAMBLE, Scripted, Tollgate, denied, mysql, mysql_at_socket, read_err, upstream, wait_until,
+    OK, Raw, RawOptions, SCRAMBLE, Scripted, Tollgate, denied, mysql, mysql_at_socket, process_list, proof, read_err,
+    tls_bridge, upstream, wait_until,
 };
 
 fn before(server: &Server, tls: &str) -> Tollgate {
@@ -158,11 +159,11 @@ fn mariadbs_own_plugins() {
              CREATE USER native_none@'%' IDENTIFIED BY ''",
         )
         .expect("users");
-    for (tls, arguments) in [("disabled", &["--skip-ssl"][..]), ("required", &["--skip-ssl"]), ("disabled", &["--ssl"])]
-    {
+    let legs = ["disabled", "required"].into_iter().flat_map(|tls| [(tls, ["--skip-ssl"]), (tls, ["--ssl"])]);
+    for (tls, arguments) in legs {
         let tollgate = before(server, tls);
         let ask = |user, password| {
-            mysql(server, tollgate.address, Login { user, password }, arguments, "SELECT CURRENT_USER()")
+            mysql(server, tollgate.address, Login { user, password }, &arguments, "SELECT CURRENT_USER()")
         };
         for (user, password) in
             [("curve", "curve-pw"), ("app", "app-pw"), ("either", "one"), ("either", "two"), ("native_none", "")]
@@ -170,7 +171,7 @@ fn mariadbs_own_plugins() {
             assert_eq!(ask(user, password), Ok(format!("{user}@%")), "{tls} {arguments:?}");
         }
         for (user, password) in [("curve", "wrong"), ("app", ""), ("either", "three"), ("nobody_at_all", "x")] {
-            let direct = mysql(server, server.address(), Login { user, password }, arguments, "SELECT 1");
+            let direct = mysql(server, server.address(), Login { user, password }, &arguments, "SELECT 1");
             assert_eq!(ask(user, password), direct, "{user} {password}");
         }
     }
@@ -204,7 +205,7 @@ fn a_password_in_clear_is_never_sent_over_a_plain_upstream_leg() {
     assert!(!finished.windows(6).any(|text| text == b"app-pw") && finished.last() == Some(&0), "{finished:02x?}");
 }
 
-/// A scripted upstream on a Unix socket, which counts as safe.
+/// Over TLS, or over a Unix socket, which counts as safe.
 #[test]
 fn a_password_in_clear_is_relayed_over_a_safe_upstream_leg() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -216,13 +217,39 @@ fn a_password_in_clear_is_relayed_over_a_safe_upstream_leg() {
         raw.write(4, if right { OK.to_vec() } else { denied() }.as_slice());
     });
     crate::harness::bridge(&path, upstream.address);
-    let tollgate = Tollgate::start(&format!("upstream: {{ address: \"{}\" }}\n", path.display()));
-    for (password, gets_in) in [(&b"in clear\0"[..], true), (b"other\0", false)] {
-        let mut raw = Raw::greeted(tollgate.address);
-        raw.request_login(APP, &RawOptions::default());
-        assert_eq!(raw.read().expect("a switch"), switch("mysql_clear_password", b""));
-        raw.write(3, password);
-        assert_eq!(raw.read().expect("the end")[0] == 0, gets_in);
+    let encrypted = tls_bridge(upstream.address);
+    for leg in [format!("\"{}\"", path.display()), format!("\"{encrypted}\", tls: required")] {
+        let tollgate = Tollgate::start(&format!("upstream: {{ address: {leg} }}\n"));
+        for (password, gets_in) in [(&b"in clear\0"[..], true), (b"other\0", false)] {
+            let mut raw = Raw::greeted(tollgate.address);
+            raw.request_login(APP, &RawOptions::default());
+            assert_eq!(raw.read().expect("a switch"), switch("mysql_clear_password", b""), "{leg}");
+            raw.write(3, password);
+            assert_eq!(raw.read().expect("the end")[0] == 0, gets_in, "{leg}");
+        }
+        assert_eq!(tollgate.counter("clear_passwords_refused"), 0, "{leg}");
+    }
+}
+
+/// As before MySQL 9: the proof is made with the server's scramble, whatever the legs.
+#[test]
+fn mysql_native_password_is_relayed() {
+    let upstream = Scripted::start(|raw, _| {
+        raw.write(2, &switch("mysql_native_password", &[&SCRAMBLE[..], &[0]].concat()));
+        let right = raw.read().expect("a proof") == proof(b"mysql_native_password", b"app-pw", &SCRAMBLE);
+        raw.write(4, if right { OK.to_vec() } else { denied() }.as_slice());
+    });
+    let encrypted = tls_bridge(upstream.address);
+    for leg in [format!("\"{}\"", upstream.address), format!("\"{encrypted}\", tls: required")] {
+        let tollgate = Tollgate::start(&format!("upstream: {{ address: {leg} }}\n"));
+        for (password, gets_in) in [("app-pw", true), ("other", false), ("", false)] {
+            let login = Login { user: "app", password };
+            let answer = Raw::login_with(tollgate.address, login, &RawOptions::default());
+            assert_eq!(answer.is_ok(), gets_in, "{leg} {password}");
+        }
+        // Counted once the client has been told.
+        tollgate.await_counter("logins_denied", 2);
+        tollgate.await_counter("logins_succeeded", 1);
     }
 }
 
@@ -303,8 +330,9 @@ fn old_clients_get_in_with_no_password_only() {
         assert_eq!(tollgate.counter("old_clients_refused"), 1);
         assert_eq!(tollgate.counter("logins_finished_for_clients"), 1);
         wait_until("the login to be over upstream", || {
-            let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE USER = 'unauthenticated user'";
-            server.root_sql(sql).expect("the process list").trim() == "0"
+            let processes = process_list(server);
+            let sql = format!("SELECT COUNT(*) FROM {processes} WHERE USER = 'unauthenticated user'");
+            server.root_sql(&sql).expect("the process list").trim() == "0"
         });
     }
 }

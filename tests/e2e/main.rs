@@ -8,13 +8,16 @@ mod harness;
 
 mod bad_input;
 mod change_user;
+mod command_line;
 mod differential;
 mod execute_refused;
 mod finished_logins;
+mod greeting;
 mod health;
 mod logins;
 mod our_uid;
 mod proxy_protocol;
+mod redirects;
 mod sessions;
 mod too_many_columns;
 

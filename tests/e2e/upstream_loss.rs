@@ -30,7 +30,7 @@ fn a_crash_ends_every_session_at_once() {
     reading.query("SELECT REPEAT('x', 1000000) FROM information_schema.columns");
     assert_eq!(reading.read().expect("a beginning"), [1]);
     running.query("DO SLEEP(600)");
-    let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep'";
+    let count = "SELECT COUNT(*) FROM performance_schema.processlist WHERE state = 'User sleep'";
     wait_until("it runs", || server.root_sql(count).expect("the processlist").trim() == "1");
     server.kill().expect("a crash");
 

@@ -14,7 +14,7 @@ use excerpt::Excerpt;
 /// Why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("cannot read {}: {error}\n  = write the file, or name another one with --config", .path.display())]
+    #[error("cannot read {}: {error}\n  = write the file, or name another one: `tollgate check FILE`, `tollgate run --config FILE`", .path.display())]
     Unreadable { path: PathBuf, error: io::Error },
     /// In the order of the file; never empty.
     #[error("{}", all(.0))]

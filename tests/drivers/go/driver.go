@@ -24,10 +24,11 @@ const text = "naïve 日本 🐬"
 type skip string
 
 var (
-	prefix = os.Getenv("TG_TABLE")
-	pool   *sql.DB
-	conn   *sql.Conn // one connection, as the steps mean one session
-	ctx    = context.Background()
+	prefix    = os.Getenv("TG_TABLE")
+	processes = os.Getenv("TG_PROCESSLIST")
+	pool      *sql.DB
+	conn      *sql.Conn // one connection, as the steps mean one session
+	ctx       = context.Background()
 )
 
 func check(err error) {
@@ -321,7 +322,7 @@ var steps = map[string]func(){
 		id, _ := query("SELECT CONNECTION_ID()")
 		asleep := func(id string) {
 			for n := 0; n == 0; time.Sleep(20 * time.Millisecond) {
-				check(pool.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id + " AND state = 'User sleep'").Scan(&n))
+				check(pool.QueryRow("SELECT COUNT(*) FROM " + processes + " WHERE id = " + id + " AND state = 'User sleep'").Scan(&n))
 			}
 		}
 		begun, killed := time.Now(), make(chan error, 1)
@@ -364,7 +365,7 @@ var steps = map[string]func(){
 		pool = open(os.Getenv("TG_PASSWORD"), os.Getenv("TG_DATABASE"))
 		alive := 1
 		for i := 0; i < 250 && alive > 0; i++ {
-			check(pool.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id).Scan(&alive))
+			check(pool.QueryRow("SELECT COUNT(*) FROM " + processes + " WHERE id = " + id).Scan(&alive))
 			time.Sleep(20 * time.Millisecond)
 		}
 		same(alive, 0)

@@ -242,7 +242,7 @@ public class Driver {
         }
     }
     static void asleep(Connection on, String id) throws Exception {
-        while (query(on, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + id + " AND state = 'User sleep'").equals("0")) Thread.sleep(20);
+        while (query(on, "SELECT COUNT(*) FROM " + env("TG_PROCESSLIST") + " WHERE id = " + id + " AND state = 'User sleep'").equals("0")) Thread.sleep(20);
     }
     static void interrupted(String what, Step sleep) throws Exception { // MySQL ends an interrupted SLEEP with 1 and no error, MariaDB with an error
         long begun = System.nanoTime();
@@ -282,7 +282,7 @@ public class Driver {
     static void quit() throws Exception {
         run("DROP TABLE @_a, @_p, @_d");
         run("DROP PROCEDURE @_two");
-        String gone = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = " + query("SELECT CONNECTION_ID()");
+        String gone = "SELECT COUNT(*) FROM " + env("TG_PROCESSLIST") + " WHERE id = " + query("SELECT CONNECTION_ID()");
         c.close();
         c = connect();
         for (int i = 0; i < 250 && !query(gone).equals("0"); i++) Thread.sleep(20);

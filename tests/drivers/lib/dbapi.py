@@ -14,6 +14,7 @@ import time
 HOST, PORT, SOCKET = os.environ["TG_HOST"], int(os.environ["TG_PORT"]), os.environ["TG_SOCKET"]
 USER, PASSWORD, DATABASE = os.environ["TG_USER"], os.environ["TG_PASSWORD"], os.environ["TG_DATABASE"]
 TLS, FLAVOR, T = os.environ["TG_TLS"] == "on", os.environ["TG_FLAVOR"], os.environ["TG_TABLE"]
+PROCESSES = os.environ["TG_PROCESSLIST"]
 
 STEPS = """connect ping text prepared cursor long_data transaction multi_result large_row many_rows error change_user
 reset_connection local_infile warnings pipelining cancel wrong_password unknown_database attributes quit""".split()
@@ -219,7 +220,7 @@ class Driver:
         second.close()
 
     def kill_when_asleep(self, conn, server_id, victim):
-        asleep = f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {server_id} AND state = 'User sleep'"
+        asleep = f"SELECT COUNT(*) FROM {PROCESSES} WHERE id = {server_id} AND state = 'User sleep'"
         while self.run(asleep, conn=conn)[0][0] == 0:
             time.sleep(0.02)
         self.run(f"KILL QUERY {victim}", conn=conn)
@@ -246,7 +247,7 @@ class Driver:
         self.conn.close()
         second, alive = self.connect(), 1
         for _ in range(250):  # the server must see the connection end
-            alive = self.run(f"SELECT COUNT(*) FROM information_schema.processlist WHERE id = {server_id}", conn=second)[0][0]
+            alive = self.run(f"SELECT COUNT(*) FROM {PROCESSES} WHERE id = {server_id}", conn=second)[0][0]
             if not alive:
                 break
             time.sleep(0.02)

@@ -378,7 +378,7 @@ static void step_cancel(void) {
     if (child == 0) { /* the second connection */
       MYSQL *second = connected();
       char asleep[200], kill_it[100];
-      sprintf(asleep, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %lu AND state = 'User sleep'", server_id);
+      sprintf(asleep, "SELECT COUNT(*) FROM %s WHERE id = %lu AND state = 'User sleep'", getenv("TG_PROCESSLIST"), server_id);
       while (strcmp(run(second, asleep), "1")) usleep(20000);
       sprintf(kill_it, "KILL QUERY %lu", victims[i]);
       int ok = !strcmp(run(second, kill_it), "ok");
@@ -409,7 +409,7 @@ static void step_quit(void) {
   expect("DROP TABLE @_a, @_p, @_d", "ok");
   expect("DROP PROCEDURE @_two", "ok");
   char gone[200];
-  sprintf(gone, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %s", run(conn, "SELECT CONNECTION_ID()"));
+  sprintf(gone, "SELECT COUNT(*) FROM %s WHERE id = %s", getenv("TG_PROCESSLIST"), run(conn, "SELECT CONNECTION_ID()"));
   mysql_close(conn);
   conn = connected();
   for (int i = 0; i < 250 && strcmp(run(conn, gone), "0"); i++) usleep(20000);

@@ -176,7 +176,7 @@ my @steps = (
             my $child = fork;
             if (!$child) {                            # the second connection; _exit, so that nothing ends the parent's connection
                 my $second = attempt();
-                sleep 0.02 until rows("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id AND state = 'User sleep'", $second)->[0][0];
+                sleep 0.02 until rows("SELECT COUNT(*) FROM $ENV{TG_PROCESSLIST} WHERE id = $id AND state = 'User sleep'", $second)->[0][0];
                 $second->do("KILL QUERY $victim");
                 POSIX::_exit(0);
             }
@@ -204,7 +204,7 @@ my @steps = (
         $c = attempt();
         my $alive;
         for (1 .. 250) {
-            $alive = rows("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id")->[0][0];
+            $alive = rows("SELECT COUNT(*) FROM $ENV{TG_PROCESSLIST} WHERE id = $id")->[0][0];
             last unless $alive;
             sleep 0.02;
         }

@@ -152,7 +152,7 @@ const steps = {
   async cancel() {
     const second = await connect();
     const id = (await run('SELECT CONNECTION_ID()'))[0][0];
-    const asleep = (id) => `SELECT COUNT(*) FROM information_schema.processlist WHERE id = ${id} AND state = 'User sleep'`;
+    const asleep = (id) => `SELECT COUNT(*) FROM ${env.TG_PROCESSLIST} WHERE id = ${id} AND state = 'User sleep'`;
     for (const victim of [conn.threadId, id]) {
       const begun = Date.now();
       // MySQL ends an interrupted SLEEP with 1 and no error, MariaDB with an error.
@@ -187,7 +187,7 @@ const steps = {
     const second = await connect();
     let alive = 1;
     for (let i = 0; i < 250 && alive; i++) {
-      alive = (await run(`SELECT COUNT(*) FROM information_schema.processlist WHERE id = ${id}`, [], second))[0][0];
+      alive = (await run(`SELECT COUNT(*) FROM ${env.TG_PROCESSLIST} WHERE id = ${id}`, [], second))[0][0];
       await sleep(20);
     }
     same(alive, 0);

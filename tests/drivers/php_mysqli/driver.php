@@ -3,6 +3,7 @@
 mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
 ini_set('memory_limit', '512M');
 define('T', getenv('TG_TABLE'));
+define('PROCESSES', getenv('TG_PROCESSLIST'));
 define('TLS', getenv('TG_TLS') === 'on');
 const TEXT = 'naïve 日本 🐬';
 class Skip extends Exception {}
@@ -198,7 +199,7 @@ $steps = [
         foreach ([$c->thread_id, $id] as $victim) {
             $begun = microtime(true);
             $c->query('SELECT SLEEP(30)', MYSQLI_ASYNC);
-            while (run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id AND state = 'User sleep'", $second) === [['0']]) usleep(20000);
+            while (run("SELECT COUNT(*) FROM " . PROCESSES . " WHERE id = $id AND state = 'User sleep'", $second) === [['0']]) usleep(20000);
             run("KILL QUERY $victim", $second);
             // MySQL ends an interrupted SLEEP with 1 and no error, MariaDB with an error.
             try { same($c->reap_async_query()->fetch_all(), [['1']]); } catch (mysqli_sql_exception $e) { same($e->getCode(), 1317); }
@@ -226,7 +227,7 @@ $steps = [
         $id = run('SELECT CONNECTION_ID()')[0][0];
         $c->close();
         $c = connect();
-        for ($i = 0; $i < 250 && ($alive = run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id")) !== [['0']]; $i++) usleep(20000);
+        for ($i = 0; $i < 250 && ($alive = run("SELECT COUNT(*) FROM " . PROCESSES . " WHERE id = $id")) !== [['0']]; $i++) usleep(20000);
         same($alive, [['0']]);
     },
 ];

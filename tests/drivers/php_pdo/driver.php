@@ -3,6 +3,7 @@
 // Without TLS mysqlnd asks the server for its RSA key by itself on a cold caching_sha2_password cache.
 ini_set('memory_limit', '512M');
 define('T', getenv('TG_TABLE'));
+define('PROCESSES', getenv('TG_PROCESSLIST'));
 define('TLS', getenv('TG_TLS') === 'on');
 const TEXT = 'naïve 日本 🐬';
 class Skip extends Exception {}
@@ -36,7 +37,7 @@ function all_results(string $sql): array {
 function row(int $i): array { return [$i, -$i * 2 ** 40, $i / 8, TEXT . " $i", $i % 3 ? null : $i, chr($i % 256) . "\0\xff", '2026-11-16 01:02:03.456789']; }
 function kill_when_asleep($id, $victim): void {
     $second = connect();
-    while (run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id AND state = 'User sleep'", $second) === [[0]]) usleep(20000);
+    while (run("SELECT COUNT(*) FROM " . PROCESSES . " WHERE id = $id AND state = 'User sleep'", $second) === [[0]]) usleep(20000);
     run("KILL QUERY $victim", $second);
 }
 if (($argv[1] ?? '') === 'kill') { kill_when_asleep($argv[2], $argv[3]); exit(0); } // this program as the second connection of the cancel step
@@ -183,7 +184,7 @@ $steps = [
         $id = run('SELECT CONNECTION_ID()')[0][0];
         $c = null;
         $c = connect();
-        for ($i = 0; $i < 250 && ($alive = run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = $id")) !== [[0]]; $i++) usleep(20000);
+        for ($i = 0; $i < 250 && ($alive = run("SELECT COUNT(*) FROM " . PROCESSES . " WHERE id = $id")) !== [[0]]; $i++) usleep(20000);
         same($alive, [[0]]);
     },
 ];

@@ -167,7 +167,7 @@ STEPS = {
     [$c.thread_id, id].each do |victim|
       begun = Time.now
       $c.query('SELECT SLEEP(30)', async: true)
-      sleep 0.02 while run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = #{id} AND state = 'User sleep'", second) == [[0]]
+      sleep 0.02 while run("SELECT COUNT(*) FROM #{ENV['TG_PROCESSLIST']} WHERE id = #{id} AND state = 'User sleep'", second) == [[0]]
       run("KILL QUERY #{victim}", second)
       begin # MySQL ends an interrupted SLEEP with 1 and no error, MariaDB with an error
         same($c.async_result.to_a, [[1]])
@@ -194,7 +194,7 @@ STEPS = {
     $c = connect
     alive = nil
     250.times do
-      break if (alive = run("SELECT COUNT(*) FROM information_schema.processlist WHERE id = #{id}")) == [[0]]
+      break if (alive = run("SELECT COUNT(*) FROM #{ENV['TG_PROCESSLIST']} WHERE id = #{id}")) == [[0]]
       sleep 0.02
     end
     same(alive, [[0]])

@@ -166,7 +166,7 @@ fn a_command_that_is_never_completed_leaves_nothing_behind() {
         drop(client);
         wait_until("the proxy has given it up", || watched.tollgate.sessions() == 1);
         wait_until("the server's thread has ended", || {
-            let count = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+            let count = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id = {id}");
             mysql.primary.root_sql(&count).expect("the process list").trim() == "0"
         });
     }

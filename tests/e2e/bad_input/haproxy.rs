@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::Watched;
-use crate::harness::{Counting, wait_until};
+use crate::harness::{Counting, skipped, wait_until};
 
 const CHECKED: &str = "tollgate_checked";
 
@@ -69,7 +69,7 @@ fn find_program() -> Option<PathBuf> {
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
     let found = folders.map(|folder| folder.join("haproxy")).find(|program| program.is_file());
     if found.is_none() {
-        eprintln!("skipped: HAProxy is not installed");
+        skipped("HAProxy's checks", "haproxy is not installed (tests/drivers/install gets it)");
     }
     found
 }

@@ -37,7 +37,7 @@ fn most_memory(watched: &mut Watched, samples: usize) -> u64 {
 
 fn ends_at_the_server(ids: &[String]) {
     let mysql = sandbox::mysql_shared().expect("a MySQL");
-    let count = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id IN ({})", ids.join(","));
+    let count = format!("SELECT COUNT(*) FROM performance_schema.processlist WHERE id IN ({})", ids.join(","));
     wait_until("the server's threads have ended", || {
         mysql.primary.root_sql(&count).expect("the process list").trim() == "0"
     });

@@ -264,17 +264,25 @@ fn a_packet_that_nobody_asked_for_ends_the_session_unless_it_says_why() {
     }
 }
 
+/// A reply that begins with another number than the one behind the command's may be the reply to something else. An error
+/// is passed on, as a server that breaks off says so with the number it has come to; but it is the last either way.
 #[test]
-fn sequence_numbers_are_passed_on_as_they_are() {
-    let upstream = Hostile::logged_in(|mut leg, _| {
-        leg.write(9, OK)?;
-        leg.until_closed()
-    });
-    let tollgate = Tollgate::start(&upstream.upstream());
-    let mut client = Raw::login(tollgate.address, ANYBODY);
-    client.query("DO 1");
-    client.ok();
-    assert_eq!(client.sequence, 9, "whether to go on is the client's to say");
+fn a_reply_out_of_step_ends_the_session() {
+    let broken_off = ErrPacket::encode(1153, b"08S01", "too large", Capabilities::PROTOCOL_41);
+    let cases = [(OK.to_vec(), 1, 1835, "upstream_malformed"), (broken_off, 9, 1153, "upstream_lost")];
+    for (payload, sequence, code, counter) in cases {
+        let upstream = Hostile::logged_in(move |mut leg, _| {
+            leg.write(9, &payload)?;
+            leg.until_closed()
+        });
+        let tollgate = Tollgate::start(&upstream.upstream());
+        let mut client = Raw::login(tollgate.address, ANYBODY);
+        client.query("DO 1");
+        assert_eq!((client.err().0, client.sequence), (code, sequence));
+        assert!(client.is_closed());
+        tollgate.await_counter(counter, 1);
+        wait_until("no session is left", || tollgate.sessions() == 0);
+    }
 }
 
 #[test]

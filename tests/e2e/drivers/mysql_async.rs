@@ -4,7 +4,7 @@ use mysql_async::prelude::*;
 use mysql_async::{Conn, OptsBuilder, Row, SslOpts, TxOpts};
 use sandbox::{APP, Flavor};
 
-use super::{Tls, server};
+use super::{Tls, proxy};
 use crate::harness::Tollgate;
 
 fn options(tollgate: &Tollgate, tls: Tls) -> OptsBuilder {
@@ -46,6 +46,7 @@ async fn exercise(tollgate: &Tollgate, tls: Tls) -> mysql_async::Result<()> {
     assert_eq!(results.collect::<i32>().await?, [1]);
     assert_eq!(results.collect::<(i32, i32)>().await?, [(2, 3)]);
     results.drop_result().await?;
+    call(&mut conn, tls).await?;
 
     let large: Vec<u8> = (0..20 << 20).map(|n: u32| (n % 251) as u8).collect();
     conn.exec_drop("INSERT INTO d_mysql_async (v) VALUES (?)", (&large,)).await?;
@@ -63,6 +64,30 @@ async fn exercise(tollgate: &Tollgate, tls: Tls) -> mysql_async::Result<()> {
     conn.change_user(mysql_async::ChangeUserOpts::default()).await?;
     assert_eq!(conn.query_first("SELECT 8").await?, Some(8));
     conn.disconnect().await
+}
+
+/// A procedure's result sets and the OK behind them, over both protocols.
+async fn call(conn: &mut Conn, tls: Tls) -> mysql_async::Result<()> {
+    let name = format!("d_mysql_async_two_{tls:?}");
+    conn.query_drop(format!("DROP PROCEDURE IF EXISTS {name}")).await?;
+    let body = "BEGIN SELECT x, 'first'; SELECT x + 1 UNION ALL SELECT x + 2; END";
+    conn.query_drop(format!("CREATE PROCEDURE {name}(x INT) {body}")).await?;
+
+    let mut results = conn.query_iter(format!("CALL {name}(7)")).await?;
+    assert_eq!(results.collect::<(i32, String)>().await?, [(7, "first".to_owned())]);
+    assert_eq!(results.collect::<i32>().await?, [8, 9]);
+    assert!(results.collect::<i32>().await?.is_empty(), "the OK of the CALL itself");
+    assert!(results.is_empty());
+    results.drop_result().await?;
+
+    for x in [20, 30] {
+        let mut results = conn.exec_iter(format!("CALL {name}(?)"), (x,)).await?;
+        assert_eq!(results.collect::<(i32, String)>().await?, [(x, "first".to_owned())]);
+        assert_eq!(results.collect::<i32>().await?, [x + 1, x + 2]);
+        results.drop_result().await?;
+    }
+    assert_eq!(conn.query_first("SELECT 5").await?, Some(5));
+    conn.query_drop(format!("DROP PROCEDURE {name}")).await
 }
 
 /// KILL QUERY from a second connection, by the id that the driver was greeted with.
@@ -95,8 +120,8 @@ async fn cancel(tollgate: &Tollgate, tls: Tls, conn: &mut Conn) -> mysql_async::
 fn mysql_async_driver() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     for flavor in [Flavor::Mysql, Flavor::Mariadb] {
-        let tollgate = Tollgate::before(server(flavor));
         for tls in [Tls::Off, Tls::On] {
+            let tollgate = proxy(flavor, tls);
             let done = runtime.block_on(exercise(&tollgate, tls));
             done.unwrap_or_else(|error| panic!("{flavor:?}, TLS {tls:?}: {error}"));
         }

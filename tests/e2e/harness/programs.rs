@@ -30,6 +30,15 @@ pub(crate) fn mysql_at_socket(
     run(client, arguments, sql)
 }
 
+/// The table of a server's processes. MySQL's in `information_schema` fails with 3854 for everybody while any session runs a
+/// statement with bytes outside utf8mb3; MariaDB has no other.
+pub(crate) fn process_list(server: &Server) -> &'static str {
+    match server.flavor() {
+        Flavor::Mysql => "performance_schema.processlist",
+        Flavor::Mariadb => "information_schema.processlist",
+    }
+}
+
 fn program(server: &Server) -> &'static str {
     match server.flavor() {
         Flavor::Mysql => "mysql",

@@ -259,8 +259,3 @@ fn wait_for_field(lines: &Receiver<String>, log: &Mutex<Vec<String>>, message: &
         }
     }
 }
-
-/// What a test that cannot run here says, past libtest's capture.
-pub(crate) fn skipped(why: &str) {
-    let _ = writeln!(std::io::stderr(), "not tested: {why}");
-}

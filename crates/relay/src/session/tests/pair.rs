@@ -1,6 +1,7 @@
 //! A session between two ends that the test holds.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ const ROOM: usize = 96 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     asked: Mutex<Vec<Command>>,
+    in_transaction: AtomicBool,
     refused: Mutex<VecDeque<Command>>,
     held: Mutex<Option<Command>>,
 }
@@ -46,6 +48,11 @@ impl Gate {
     /// From now on this is held, for ever.
     pub(super) fn hold(&self, command: Command) {
         *self.held.lock().unwrap() = Some(command);
+    }
+
+    /// Whether the last command that was asked about stands in a transaction.
+    pub(super) fn in_transaction(&self) -> bool {
+        self.in_transaction.load(Ordering::Relaxed)
     }
 
     /// What was asked since the last look.
@@ -73,6 +80,7 @@ impl port::Gate for Everyone {
 impl Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         self.asked.lock().unwrap().push(ask.command);
+        self.in_transaction.store(ask.in_transaction, Ordering::Relaxed);
         if *self.held.lock().unwrap() == Some(ask.command) {
             return Verdict::Hold(Box::pin(std::future::pending()));
         }
@@ -221,11 +229,12 @@ impl Pair {
 
     /// The session ends by itself: nothing more goes to the upstream, and the client's stream is closed.
     pub(super) async fn ends(mut self) {
-        let mut rest = Vec::new();
-        self.upstream.read_to_end(&mut rest).await.unwrap();
-        assert!(rest.is_empty(), "{}: the upstream got {rest:02x?}", self.name);
-        self.client.read_to_end(&mut rest).await.unwrap();
-        assert!(rest.is_empty(), "{}: the client got {rest:02x?}", self.name);
+        for (side, end) in [("upstream", &mut self.upstream), ("client", &mut self.client)] {
+            let mut rest = Vec::new();
+            let ended = tokio::time::timeout(Duration::from_secs(60), end.read_to_end(&mut rest)).await;
+            assert!(ended.is_ok(), "{}: the {side}'s stream is still open", self.name);
+            assert!(rest.is_empty(), "{}: the {side} got {rest:02x?}", self.name);
+        }
         drop(self.client);
         self.session.await.unwrap();
     }

@@ -1,0 +1,145 @@
+//! The program as a person meets it: what it prints where, and its exit code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sandbox::APP;
+
+use crate::harness::{Raw, Tollgate};
+
+/// What the built binary did.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn tollgate(folder: &Path, arguments: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_tollgate")).args(arguments).current_dir(folder).output();
+    let output = output.expect("the built binary");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn starter() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proxy.yaml")
+}
+
+const GOOD: &str = "\
+listen: [127.0.0.1:0, ./tollgate.sock]
+upstream: { address: 127.0.0.1 }
+limits: { connections: 100 }
+workers: 3
+probe: { user: tollgate, password: \"env:PATH\" }
+admin: { http: off }
+";
+
+const GOOD_TOLD: &str = "\
+proxy.yaml: OK
+  2 listeners on 127.0.0.1:0, ./tollgate.sock
+  upstream 127.0.0.1:3306, no replicas
+  at most 100 connections
+  3 worker threads
+  admin HTTP off
+  no warnings
+";
+
+/// Three errors, all told at once: a key, a number and a type.
+const BAD: &str = "\
+upstream:
+  address: 127.0.0.1:3306
+  dial-timeout: 5s
+limits: { connections: 0, per_user: many }
+";
+
+const BAD_TOLD: &str = "\
+proxy.yaml:3:3: upstream.dial-timeout: there is no such key
+    3 |   dial-timeout: 5s
+      |   ^
+      = did you mean `dial_timeout`?
+
+proxy.yaml:4:24: limits.connections: 0 shuts everyone out
+    4 | limits: { connections: 0, per_user: many }
+      |                        ^
+      = write a whole number from 1 to 1000000
+
+proxy.yaml:4:37: limits.per_user: a text does not belong here
+    4 | limits: { connections: 0, per_user: many }
+      |                                     ^
+      = write a whole number from 0 to 1000000, without quotes
+";
+
+fn folder_with(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("proxy.yaml"), text).expect("proxy.yaml");
+    folder
+}
+
+#[test]
+fn check_says_what_a_good_file_means() {
+    let folder = folder_with(GOOD);
+    let told = Outcome { code: Some(0), stdout: GOOD_TOLD.to_owned(), stderr: String::new() };
+    assert_eq!(tollgate(folder.path(), &["check", "proxy.yaml"]), told);
+    assert_eq!(tollgate(folder.path(), &["check"]), told, "the file in the working folder");
+}
+
+/// `run` refuses what `check` refuses, in the same words, and listens nowhere.
+#[test]
+fn check_and_run_say_what_is_wrong_with_a_bad_file() {
+    let folder = folder_with(BAD);
+    let told = Outcome { code: Some(1), stdout: String::new(), stderr: BAD_TOLD.to_owned() };
+    for arguments in [&["check", "proxy.yaml"][..], &["check"], &["run", "--config", "proxy.yaml"], &["run"]] {
+        assert_eq!(tollgate(folder.path(), arguments), told, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for arguments in [&["check", "none.yaml"][..], &["run", "--config", "none.yaml"]] {
+        let outcome = tollgate(folder.path(), arguments);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(outcome.stderr.contains("cannot read none.yaml: No such file"), "{}", outcome.stderr);
+    }
+}
+
+/// What only shows when it starts.
+#[test]
+fn run_says_why_it_cannot_start() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address");
+    let others = "upstream: { address: 127.0.0.1:3306 }\n";
+    for (text, key) in [
+        (format!("{others}listen: {address}\nadmin: {{ http: off }}\n"), "listen"),
+        (format!("{others}listen: 127.0.0.1:0\nadmin: {{ http: \"{address}\" }}\n"), "admin.http"),
+    ] {
+        let folder = folder_with(&text);
+        let outcome = tollgate(folder.path(), &["run"]);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        let last = outcome.stderr.lines().last().unwrap_or_default();
+        assert!(last.contains(key) && last.contains(&address.to_string()), "{last}");
+    }
+}
+
+#[test]
+fn the_starter_file_is_in_order_and_runs() {
+    let path = starter();
+    let outcome = tollgate(Path::new("/"), &["check", &path.display().to_string()]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+    let lines: Vec<_> = outcome.stdout.lines().collect();
+    assert!(lines.first().is_some_and(|line| line.ends_with("proxy.yaml: OK")), "{}", outcome.stdout);
+    for line in ["  1 listener on 127.0.0.1:6033", "  upstream 127.0.0.1:3306, no replicas"] {
+        assert!(lines.contains(&line), "{}", outcome.stdout);
+    }
+
+    // As it is, but for the ports, which other tests' servers and proxies need too.
+    let primary = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let text = fs::read_to_string(path).expect("the starter");
+    let text = text
+        .replace("\nlisten: 127.0.0.1:6033\n", "\nlisten: 127.0.0.1:0\n")
+        .replace("address: 127.0.0.1:3306 ", &format!("address: {} ", primary.address()));
+    let tollgate = Tollgate::start(&text);
+    assert_eq!(Raw::login(tollgate.address, APP).value("SELECT 40 + 2").as_deref(), Some("42"));
+}
