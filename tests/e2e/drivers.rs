@@ -1,6 +1,7 @@
 //! Other people's client libraries through the proxy: each program of `tests/drivers`, plain and over TLS, before MySQL and
 //! before MariaDB. A program whose runtime is not installed says so and is passed over; `.ci/run` installs them all.
 
+mod after_rejection;
 mod execute_retry;
 mod steps;
 

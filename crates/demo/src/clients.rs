@@ -1,4 +1,4 @@
-//! The two clients: `web`, which reads and changes single rows, and `report`, which reads ranges.
+//! The clients: `web`, which reads and changes single rows, and `billing` and `report`, which read ranges.
 
 mod report;
 mod web;
@@ -21,12 +21,12 @@ const AFTER_AN_ERROR: Duration = Duration::from_millis(200);
 /// A client that has not ended by then after it was asked to hangs.
 const END_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Both, at work.
+/// All of them, at work.
 #[derive(Debug)]
 pub(crate) struct Clients {
     begin: Instant,
     stop: watch::Sender<bool>,
-    clients: [Client; 2],
+    clients: [Client; 3],
     connections: JoinSet<()>,
 }
 
@@ -43,16 +43,20 @@ impl Clients {
     pub(crate) fn start(proxy: SocketAddr) -> Clients {
         let begin = Instant::now();
         let (stop, stopped) = watch::channel(false);
-        let clients = [web::NAME, report::NAME].map(|name| Client { name, figures: Arc::new(Figures::new(begin)) });
+        let names = [web::NAME, report::BILLING.name, report::REPORT.name];
+        let clients = names.map(|name| Client { name, figures: Arc::new(Figures::new(begin)) });
         let mut connections = JoinSet::new();
-        let [web, report] = &clients;
+        let [web, billing, report] = &clients;
         for number in 0..web::CONNECTIONS {
             let connection = Connection::new(proxy, web::LOGIN, &web.figures, &stopped);
             connections
                 .spawn(connection.keep_up(move |connection, conn| Box::pin(web::work(connection, conn, number))));
         }
-        let connection = Connection::new(proxy, report::LOGIN, &report.figures, &stopped);
-        connections.spawn(connection.keep_up(|connection, conn| Box::pin(report::work(connection, conn))));
+        for (reader, client) in [(report::BILLING, billing), (report::REPORT, report)] {
+            let connection = Connection::new(proxy, reader.login, &client.figures, &stopped);
+            connections
+                .spawn(connection.keep_up(move |connection, conn| Box::pin(report::work(connection, conn, reader))));
+        }
         Clients { begin, stop, clients, connections }
     }
 

@@ -1,4 +1,4 @@
-//! `cargo demo`: a real MySQL primary and replica, the proxy before them, and two clients that use it.
+//! `cargo demo`: a real MySQL primary and replica, the proxy before them, and clients that use it.
 //!
 //! Everything it needs it gets or starts itself, and nothing is left of it. The proxy is the real one: this program starts
 //! itself a second time as `tollgate run`. It ends with an error if anything that it shows was not as it should be.
@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-/// A real MySQL primary and replica, Tollgate before them, and two clients.
+/// A real MySQL primary and replica, Tollgate before them, and three clients.
 #[derive(Debug, Parser)]
 #[command(name = "cargo demo")]
 struct Arguments {

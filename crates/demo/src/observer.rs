@@ -22,12 +22,24 @@ pub(crate) struct Observer {
 }
 
 /// What was seen, where it could be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sight {
     pub(crate) sessions: Option<u64>,
+    /// What the proxy decided, by the names that it made of what it knows.
+    pub(crate) decided: Vec<Decided>,
     /// Rows of `shop.history`.
     pub(crate) primary: Option<u64>,
     pub(crate) replica: Option<u64>,
+}
+
+/// What the proxy made of one client's queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) client: String,
+    pub(crate) passed: u64,
+    pub(crate) held: u64,
+    pub(crate) rejected: u64,
+    pub(crate) held_for: Duration,
 }
 
 impl Observer {
@@ -45,7 +57,8 @@ impl Observer {
         let replica = self.replica.changes().await.ok();
         let primary = self.primary.changes().await.ok();
         let sessions = within(sessions(self.http)).await.ok();
-        Sight { sessions, primary, replica }
+        let decided = within(decided(self.http)).await.unwrap_or_default();
+        Sight { sessions, decided, primary, replica }
     }
 
     pub(crate) async fn changes_on_primary(&mut self) -> Result<u64> {
@@ -87,12 +100,40 @@ async fn within<T>(what: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::time::timeout(PATIENCE, what).await.context("no answer in time")?
 }
 
-async fn sessions(http: SocketAddr) -> Result<u64> {
+async fn get(http: SocketAddr, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(http).await?;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: tollgate\r\nConnection: close\r\n\r\n").await?;
+    // HTTP/1.0: the answer ends with the connection and is not in chunks.
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {http}\r\n\r\n").as_bytes()).await?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
-    gauge(&answer, "tollgate_sessions").context("no such metric")
+    Ok(answer)
+}
+
+async fn sessions(http: SocketAddr) -> Result<u64> {
+    gauge(&get(http, "/metrics").await?, "tollgate_sessions").context("no such metric")
+}
+
+async fn decided(http: SocketAddr) -> Result<Vec<Decided>> {
+    let answer = get(http, "/clients").await?;
+    let (_, body) = answer.split_once("\r\n\r\n").context("no body")?;
+    read_decided(body)
+}
+
+fn read_decided(body: &str) -> Result<Vec<Decided>> {
+    let answer: serde_json::Value = serde_json::from_str(body)?;
+    let clients = answer.get("clients").and_then(|clients| clients.as_array()).context("no clients")?;
+    let number =
+        |client: &serde_json::Value, key: &str| client.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    Ok(clients
+        .iter()
+        .map(|client| Decided {
+            client: client.get("client").and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
+            passed: number(client, "passed"),
+            held: number(client, "held"),
+            rejected: number(client, "rejected"),
+            held_for: Duration::from_millis(number(client, "hold_ms")),
+        })
+        .collect())
 }
 
 fn gauge(metrics: &str, name: &str) -> Option<u64> {
@@ -102,6 +143,21 @@ fn gauge(metrics: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_decided_is_read_by_client() {
+        let body =
+            r#"{"waiting":0,"clients":[{"client":"report:etl","passed":3,"held":2,"rejected":1,"hold_ms":1800}]}"#;
+        let report = Decided {
+            client: "report:etl".to_owned(),
+            passed: 3,
+            held: 2,
+            rejected: 1,
+            held_for: Duration::from_millis(1800),
+        };
+        assert_eq!(read_decided(body).unwrap(), [report]);
+        assert!(read_decided("{}").is_err());
+    }
 
     #[test]
     fn a_gauge_is_found_by_its_whole_name() {

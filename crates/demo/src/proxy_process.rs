@@ -155,7 +155,7 @@ fn spawn(folder: &Path) -> Result<Child> {
         .context("starting it")
 }
 
-/// What people would write, with ports from the system.
+/// What people would write, with ports from the system: the one who reads ranges for a report yields to everybody.
 fn proxy_yaml(upstream: SocketAddr) -> String {
     format!(
         "listen: 127.0.0.1:0\n\
@@ -163,7 +163,11 @@ fn proxy_yaml(upstream: SocketAddr) -> String {
          probe: {{ user: {}, password: \"env:{PASSWORD}\" }}\n\
          admin: {{ http: 127.0.0.1:0 }}\n\
          drain: {{ wait: 0s, deadline: 5s }}\n\
-         log: {{ format: json }}\n",
+         log: {{ format: json }}\n\
+         defaults: {{ max_delay: 60s }}\n\
+         rules:\n\
+         - {{ id: reports-yield, match: {{ scope: report }}, do: {{ rejection_ratio: 0.9 }}, permanent: true }}\n\
+         - {{ id: billing-mostly-passes, match: {{ scope: billing }}, do: {{ rejection_ratio: 0.1 }}, permanent: true }}\n",
         TOLLGATE.user
     )
 }

@@ -61,6 +61,9 @@ pub(crate) async fn run(limit: Option<Duration>) -> Result<ExitCode> {
     };
     verdict.judge_clients(&totals);
     if verdict.is_good() {
+        verdict.judge_rules(&totals);
+    }
+    if verdict.is_good() {
         verdict.judge_replication(&totals, &mut observer).await;
     }
     if let Err(error) = servers.end() {

@@ -57,13 +57,27 @@ fn show(text: &str) {
     let _ = out.flush();
 }
 
+const DECIDED_HEAD: &str = "to the proxy            passed      held    held for   rejected";
 const HEAD: &str = "client       queries   queries/s        p50        p99    errors";
 
 fn live(since: Duration, clients: &[Named], sight: &Sight) -> Vec<String> {
     let mut lines = vec![String::new(), HEAD.to_owned()];
     lines.extend(clients.iter().map(|(name, reading)| row(name, reading)));
     lines.push(String::new());
+    lines.extend(decided(sight));
+    lines.push(String::new());
     lines.push(format!("proxy: {} sessions   {}   {}s", or_unknown(sight.sessions), replica(sight), since.as_secs()));
+    lines
+}
+
+/// What the proxy made of them, by the names that it knows them by.
+fn decided(sight: &Sight) -> Vec<String> {
+    let mut lines = vec![DECIDED_HEAD.to_owned()];
+    lines.extend(sight.decided.iter().take(6).map(|one| {
+        let name: String = one.client.chars().take(20).collect();
+        let (passed, held, rejected, held_for) = (one.passed, one.held, one.rejected, one.held_for.as_secs_f64());
+        format!("{name:<20} {passed:>9}   {held:>7}   {held_for:>8.1}s   {rejected:>8}")
+    }));
     lines
 }
 
@@ -84,7 +98,13 @@ fn line(since: Duration, clients: &[Named], sight: &Sight) -> String {
             format!("{name} {rate:.0}/s p50 {p50} p99 {p99} errors {errors} | ")
         })
         .collect();
-    format!("{:>4}s  {clients}sessions {} | {}\n", since.as_secs(), or_unknown(sight.sessions), replica(sight))
+    let held: String = sight
+        .decided
+        .iter()
+        .filter(|one| one.held > 0)
+        .map(|one| format!("held {} {}x {:.1}s | ", one.client, one.held, one.held_for.as_secs_f64()))
+        .collect();
+    format!("{:>4}s  {clients}{held}sessions {} | {}\n", since.as_secs(), or_unknown(sight.sessions), replica(sight))
 }
 
 fn totals(worked: Duration, clients: &[Named]) -> String {
@@ -124,6 +144,7 @@ fn first_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::Decided;
 
     fn reading(queries: u64) -> Reading {
         Reading {
@@ -137,15 +158,31 @@ mod tests {
         }
     }
 
-    const SIGHT: Sight = Sight { sessions: Some(5), primary: Some(12), replica: Some(11) };
+    fn sight() -> Sight {
+        let report = Decided {
+            client: "report:etl".to_owned(),
+            passed: 20,
+            held: 18,
+            rejected: 0,
+            held_for: Duration::from_millis(9_840),
+        };
+        Sight { sessions: Some(5), decided: vec![report], primary: Some(12), replica: Some(11) }
+    }
 
     #[test]
     fn a_line_says_everything() {
         let clients = [("web", reading(1200)), ("report", reading(0))];
         assert_eq!(
-            line(Duration::from_millis(3040), &clients, &SIGHT),
-            "   3s  web 600/s p50 0.41ms p99 31ms errors 0 | report 0/s p50 - p99 - errors 0 | sessions 5 | replica: 11 of 12 changes\n"
+            line(Duration::from_millis(3040), &clients, &sight()),
+            "   3s  web 600/s p50 0.41ms p99 31ms errors 0 | report 0/s p50 - p99 - errors 0 | held report:etl 18x 9.8s | sessions 5 | replica: 11 of 12 changes\n"
         );
+    }
+
+    #[test]
+    fn what_was_held_stands_below_its_heads() {
+        let lines = decided(&sight());
+        assert_eq!(lines.last().unwrap(), "report:etl                  20        18        9.8s          0");
+        assert_eq!(lines[0].len(), lines[1].len());
     }
 
     #[test]
@@ -166,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_a_question_mark() {
-        let blind = Sight { sessions: None, primary: Some(3), replica: None };
+        let blind = Sight { sessions: None, decided: Vec::new(), primary: Some(3), replica: None };
         let drawn = live(Duration::ZERO, &[], &blind).join("\n");
         assert!(drawn.contains("proxy: ? sessions") && drawn.contains("replica: ? of 3 changes"), "{drawn}");
     }

@@ -16,6 +16,7 @@ const REPLICA_DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) struct Verdict {
     failures: Vec<String>,
     replication: Option<String>,
+    rules: Option<String>,
 }
 
 impl Verdict {
@@ -38,6 +39,19 @@ impl Verdict {
         }
     }
 
+    /// Of two that want the same, the one that the rules favour got more.
+    pub(crate) fn judge_rules(&mut self, clients: &[Named]) {
+        let queries =
+            |wanted: &str| clients.iter().find(|(name, _)| *name == wanted).map_or(0, |(_, reading)| reading.queries);
+        let (favoured, other) = (queries("billing"), queries("report"));
+        if favoured > other {
+            self.rules =
+                Some(format!("billing and report asked alike: {favoured} to {other} answers, as the rules say."));
+        } else {
+            self.failure(format!("billing is favoured and got {favoured} answers, report {other}"));
+        }
+    }
+
     /// What a client was told is committed is on the primary, once, and comes to the replica.
     pub(crate) async fn judge_replication(&mut self, clients: &[Named], observer: &mut Observer) {
         let committed = clients.iter().map(|(_, reading)| reading.changes).sum();
@@ -49,7 +63,7 @@ impl Verdict {
 
     /// To be called when everything has ended.
     pub(crate) fn print(&self) -> ExitCode {
-        if let Some(said) = &self.replication {
+        for said in [&self.rules, &self.replication].into_iter().flatten() {
             println!("{said}");
         }
         for failure in &self.failures {
@@ -82,6 +96,19 @@ async fn follow(committed: u64, observer: &mut Observer) -> Result<String> {
 mod tests {
     use super::*;
     use crate::figures::Figures;
+
+    #[test]
+    fn the_favoured_must_have_got_more() {
+        let now = std::time::Instant::now();
+        let (one, two) = (Figures::new(now), Figures::new(now));
+        one.query(Duration::from_millis(1));
+        let over = Duration::from_secs(1);
+        for (billing, report, good) in [(&one, &two, true), (&two, &one, false), (&two, &two, false)] {
+            let mut verdict = Verdict::default();
+            verdict.judge_rules(&[("billing", billing.total(over)), ("report", report.total(over))]);
+            assert_eq!(verdict.is_good(), good);
+        }
+    }
 
     #[test]
     fn one_error_is_enough() {

@@ -40,7 +40,7 @@ impl Demo {
         rest.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a pid")
     }
 
-    /// The ports in the box: proxy, metrics, primary, replica.
+    /// The ports in the box: proxy, metrics, rules, primary, replica.
     fn ports(&self) -> Vec<u16> {
         let (the_box, _) = self.output.split_once('└').expect("the box");
         let addresses = the_box.split("127.0.0.1:").skip(1);
@@ -78,7 +78,7 @@ fn is_alive(pid: u32) -> bool {
 /// Neither the proxy nor a server.
 fn assert_nothing_is_left(demo: &Demo) {
     let (pid, ports) = (demo.proxy_pid(), demo.ports());
-    assert_eq!(ports.len(), 4, "proxy, metrics, primary and replica: {ports:?}");
+    assert_eq!(ports.len(), 5, "proxy, metrics, rules, primary and replica: {ports:?}");
     let begin = Instant::now();
     let is_open = |port: &u16| std::net::TcpStream::connect(("127.0.0.1", *port)).is_ok();
     while is_alive(pid) || ports.iter().any(is_open) {
@@ -104,14 +104,16 @@ fn it_ends_by_itself_after_the_seconds_asked_for() {
         "metrics  http://127.0.0.1:",
         "primary  127.0.0.1:",
         "replica  127.0.0.1:",
-        // Four connections of web and one of report.
-        "| sessions 5 | replica: ",
+        // Four connections of web, one of billing and one of report.
+        "| sessions 6 | replica: ",
+        "| held report:etl ",
+        "answers, as the rules say.",
         "and as many on the primary and on the replica",
         "their folders are removed",
     ] {
         assert!(demo.output.contains(words), "no `{words}`");
     }
-    assert!(queries(&demo, "web") > 0 && queries(&demo, "report") > 0);
+    assert!(queries(&demo, "web") > 0 && queries(&demo, "billing") > queries(&demo, "report"));
     assert!(!demo.output.contains('\u{1b}'), "escape sequences in a pipe");
     assert_nothing_is_left(&demo);
 }

@@ -79,7 +79,7 @@ fn a_disk_that_is_full_or_read_only_refuses_the_rule_and_nothing_else() {
         .status()
         .is_ok_and(|status| status.success());
     if !mounted {
-        crate::harness::skipped("a full disk: needs root to mount one");
+        crate::harness::skipped("a full disk", "only root can mount one");
         return;
     }
     let tollgate = Tollgate::start(&format!("{}{AT_ONCE}state_dir: {}\n", upstream(primary()), state.display()));
