@@ -11,7 +11,7 @@ mod change_user;
 mod copy_reply;
 mod forward;
 mod inspect;
-mod kill_parameter;
+pub(crate) mod kill_parameter;
 mod local_infile;
 mod read_command;
 mod refuse;
