@@ -12,6 +12,6 @@ pub(crate) use counting::Counting;
 pub(crate) use hostile::{Hostile, HostileLeg};
 pub(crate) use in_process::InProcess;
 pub(crate) use programs::{mysql, mysql_at_socket};
-pub(crate) use raw::{Raw, RawOptions, proof, read_err};
+pub(crate) use raw::{Raw, RawOptions, encrypt, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
 pub(crate) use tollgate::{PATIENCE, Tollgate, upstream, wait_until};

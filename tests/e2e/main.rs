@@ -29,3 +29,5 @@ mod upstream_loss;
 
 mod drivers;
 mod tls;
+
+mod record_replies;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::JoinHandle;
-use wire::packet::put_packet;
+use wire::packet::{HEADER_LENGTH, Header, put_packet};
 use wire::{Capabilities, Command, StatusFlags};
 
 use crate::admission::{Admission, Ask, Permit, Refusal, Verdict};
@@ -170,6 +170,12 @@ impl Pair {
     pub(super) async fn upstream_gets(&mut self, bytes: &[u8]) {
         let got = read(&mut self.upstream, bytes.len()).await;
         assert_same(&format!("{}: the upstream", self.name), &got, bytes);
+    }
+
+    /// The payload of the next packet, whatever it is.
+    pub(super) async fn upstream_packet(&mut self) -> Vec<u8> {
+        let header = Header::read(&read(&mut self.upstream, HEADER_LENGTH).await).expect("a packet");
+        read(&mut self.upstream, header.length).await
     }
 
     pub(super) async fn client_gets(&mut self, bytes: &[u8]) {
