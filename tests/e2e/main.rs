@@ -25,6 +25,7 @@ mod kill;
 mod leaving;
 mod limits;
 mod readiness;
+mod replication;
 mod upstream_loss;
 
 mod drivers;
