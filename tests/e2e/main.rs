@@ -24,6 +24,7 @@ mod holding;
 mod kill;
 mod leaving;
 mod limits;
+mod losses;
 mod readiness;
 mod replication;
 mod upstream_loss;

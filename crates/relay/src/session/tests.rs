@@ -11,6 +11,7 @@ mod pipelined;
 mod redirects;
 mod replies;
 mod sizes;
+mod stalled;
 
 #[test]
 fn versions_as_servers_write_them() {

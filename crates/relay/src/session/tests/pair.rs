@@ -114,7 +114,12 @@ impl Bench {
     }
 
     pub(super) fn session(&self, capabilities: Capabilities) -> Pair {
-        let [(client, client_leg), (upstream, upstream_leg)] = [(); 2].map(|()| tokio::io::duplex(ROOM));
+        self.narrow_session(capabilities, ROOM)
+    }
+
+    /// Between ends that take so many bytes before they must be read.
+    pub(super) fn narrow_session(&self, capabilities: Capabilities, room: usize) -> Pair {
+        let [(client, client_leg), (upstream, upstream_leg)] = [(); 2].map(|()| tokio::io::duplex(room));
         let leg = |stream| Leg::new(Transport::Boxed(Box::new(stream)));
         let entry = self.shared.registry.enter();
         let facts = SessionFacts {
@@ -205,6 +210,12 @@ impl Pair {
             let more = tokio::time::timeout(wait, end.read(&mut byte)).await;
             assert!(more.is_err(), "{}: the {side} got more: {more:?} {byte:02x?}", self.name);
         }
+    }
+
+    /// The session's task ends, whatever the ends have still to read.
+    pub(super) async fn session_ends(&mut self) {
+        let ended = tokio::time::timeout(Duration::from_secs(60), &mut self.session).await;
+        ended.unwrap_or_else(|_| panic!("{}: the session goes on", self.name)).unwrap();
     }
 
     /// The session ends by itself: nothing more goes to the upstream, and the client's stream is closed.
