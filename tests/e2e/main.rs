@@ -27,8 +27,12 @@ mod holding;
 mod kill;
 mod leaving;
 mod limits;
+mod losses;
 mod readiness;
+mod replication;
 mod upstream_loss;
 
 mod drivers;
 mod tls;
+
+mod record_replies;

@@ -37,3 +37,6 @@ pub mod error;
 pub mod limits;
 pub mod registry;
 pub mod shared;
+
+#[cfg(fuzzing)]
+pub mod fuzzing;

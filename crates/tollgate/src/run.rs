@@ -36,6 +36,8 @@ pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
 async fn serve(plan: &Plan) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    // Its default is to end the process, which nobody means who sends it to a server.
+    let mut hangup = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let proxy = Proxy::start(plan, Arc::new(PassAll))?;
     if let Some(address) = plan.admin.http {
         let address = admin::start(address, Arc::clone(proxy.shared()))
@@ -43,9 +45,12 @@ async fn serve(plan: &Plan) -> anyhow::Result<()> {
         info!(http = %address, "health and metrics");
     }
     info!(upstream = %plan.upstream.address, "ready for clients");
-    tokio::select! {
-        _ = terminate.recv() => info!("SIGTERM: draining"),
-        _ = interrupt.recv() => info!("SIGINT: draining"),
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break info!("SIGTERM: draining"),
+            _ = interrupt.recv() => break info!("SIGINT: draining"),
+            _ = hangup.recv() => warn!("SIGHUP: this version reads its configuration at start only; restart to apply a change"),
+        }
     }
     let shared = Arc::clone(proxy.shared());
     shared.set_draining();
