@@ -1,11 +1,22 @@
 //! Writes what the targets begin with into `corpus/`: the packets that `wire` has recorded, some statements, proxy.yaml.
 
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use rcgen::{CertificateParams, DnType, KeyPair, SanType};
+use wire::packet::put_packet;
+use wire::{Command, ReplyShape};
+
 /// The constants are for tests only, so they are read from the text.
 const RECORDED: &str = include_str!("../crates/wire/src/recorded.rs");
+
+/// Replies as servers sent them, see `crates/wire/src/reply/tests/fixtures.rs`.
+const REPLIES: &str = include_str!("../crates/wire/src/fixtures/replies.txt");
+
+/// With the key of a server.
+const PUBLIC_KEYS: &str = include_str!("../crates/relay/src/password_exchange/tests.rs");
 
 const STATEMENTS: [&str; 12] = [
     "KILL 5",
@@ -42,17 +53,10 @@ const RULE: &str = r#"{ "id": "a", "match": { "scope": ["etl", "*:x"], "tag.t": 
   "active": { "days": ["mon-wed", "sat"], "from": "08:00", "to": "10:00", "tz": "Europe/Berlin" }, "priority": -1,
   "in_transaction": "delay", "expires": "2026-04-21T16:00:00Z", "created": "2026-04-21T10:05:00+02:00", "reason": "r" }"#;
 
-fn main() -> io::Result<()> {
-    for (name, packet) in recorded() {
-        for which in 0..5 {
-            put("login", &format!("{name}-{which}"), &[&[which], packet.as_slice()].concat())?;
-            for flags in [0x00, 0x2F] {
-                put("messages", &format!("{name}-{which}-{flags}"), &[&[which, flags], packet.as_slice()].concat())?;
-            }
-        }
-        put("framing", &name, &[&[1, 3, packet.len() as u8, 0, 0, 0], packet.as_slice()].concat())?;
-        put("reply_tracker", &name, &packet)?;
-    }
+fn main() -> Result<(), Box<dyn Error>> {
+    packets()?;
+    login()?;
+    replies()?;
     put("framing", "v1", b"\x00\x00PROXY TCP4 192.0.2.1 192.0.2.2 1 65535\r\n")?;
     put("framing", "v2", b"\x00\x00\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0C\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02")?;
     for (at, sql) in STATEMENTS.iter().enumerate() {
@@ -66,9 +70,113 @@ fn main() -> io::Result<()> {
         }
     }
     put("config", "starter", include_bytes!("../proxy.yaml"))?;
+@@2A
     put("config", "rule", RULE.as_bytes())?;
     put("config", "rules", format!("upstream: {{ address: a }}\nrules: [{RULE}]").as_bytes())?;
     put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())
+@@2B
+    put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())?;
+    Ok(())
+}
+
+/// What is recorded, for every decoder.
+fn packets() -> io::Result<()> {
+    for (name, packet) in recorded() {
+        for which in 0..5 {
+            put("login", &format!("{name}-{which}"), &[&[which], packet.as_slice()].concat())?;
+            for flags in [0x00, 0x2F] {
+                put("messages", &format!("{name}-{which}-{flags}"), &[&[which, flags], packet.as_slice()].concat())?;
+            }
+        }
+        put("framing", &name, &[&[1, 3, packet.len() as u8, 0, 0, 0], packet.as_slice()].concat())?;
+    }
+    put("messages", "bulk", b"\x05\x20\xFA\x01\0\0\0\x80\0\x03\0\xFD\0\0\x07\0\0\0\0\x01a")?;
+    let id = 0xFEDC_BA98_u32;
+    put("messages", "kill-integer", &[&[6, 0][..], &id.to_le_bytes(), &[0; 4]].concat())?;
+    put("messages", "kill-short", &[&[6, 0][..], &id.to_le_bytes()].concat())?;
+    put("messages", "kill-double", &[&[6, 0][..], &f64::from(id).to_le_bytes()].concat())?;
+    put("messages", "kill-text", b"\x06\0\x0A4275878552")
+}
+
+/// Keys, certificates, and what a server tells of an account.
+fn login() -> Result<(), Box<dyn Error>> {
+    let begin = PUBLIC_KEYS.find("-----BEGIN").ok_or("no key")?;
+    let end = PUBLIC_KEYS.find("-----END PUBLIC KEY-----\n").ok_or("no end of a key")?;
+    put("login", "key", &[b"\x05", PUBLIC_KEYS[begin..end].as_bytes(), b"-----END PUBLIC KEY-----\n"].concat())?;
+
+    let names = ["example.org", "192.0.2.1", "2001:db8::1"].map(str::to_owned);
+    let mut params = CertificateParams::new(names)?;
+    params.subject_alt_names.push(SanType::URI("spiffe://example/etl".try_into()?));
+    params.subject_alt_names.push(SanType::Rfc822Name("a@example.org".try_into()?));
+    for (kind, value) in
+        [(DnType::CountryName, "DE"), (DnType::OrganizationName, "a, CN=b"), (DnType::CommonName, "etl\n")]
+    {
+        params.distinguished_name.push(kind, value);
+    }
+    let certificate = params.self_signed(&KeyPair::generate()?)?;
+    put("login", "certificate", &[b"\x06", certificate.der().as_ref()].concat())?;
+    let bare = CertificateParams::default().self_signed(&KeyPair::generate()?)?;
+    put("login", "certificate-bare", &[b"\x06", bare.der().as_ref()].concat())?;
+
+    let column: &[u8] = b"\x03def\0\0\0\x01x\0";
+    let (eof, end): (&[u8], &[u8]) = (b"\xFE\0\0\x02\0", b"\xFE\0\0\x02\0\0\0");
+    for (name, account) in [("proof", &b"\x08VIA a_key"[..]), ("uid", b"\x0FVIA unix_socket")] {
+        let (methods, proxy): ([&[u8]; 5], [&[u8]; 5]) =
+            ([b"\x01", column, eof, account, eof], [b"\x01", column, eof, b"\xFB", eof]);
+        put("login", &format!("account-{name}"), &answers(&[&methods, &proxy]))?;
+        let (methods, proxy): ([&[u8]; 4], [&[u8]; 4]) =
+            ([b"\x01", column, account, end], [b"\x01", column, b"\xFB", end]);
+        put("login", &format!("account-{name}-ok"), &answers(&[&methods, &proxy]))?;
+    }
+    Ok(())
+}
+
+/// Packets behind each other, for the decoder of accounts.
+fn answers(results: &[&[&[u8]]]) -> Vec<u8> {
+    let mut bytes = vec![7];
+    for result in results {
+        for (packet, sequence) in result.iter().zip(1..) {
+            put_packet(&mut bytes, sequence, packet);
+        }
+    }
+    bytes
+}
+
+/// Each recorded reply as the answer to its command, and behind a PING's.
+fn replies() -> Result<(), Box<dyn Error>> {
+    for reply in REPLIES.split("\n@ ").skip(1) {
+        let (title, lines) = reply.split_once('\n').ok_or("a title")?;
+        let [mode, name, command] = title.split(' ').collect::<Vec<_>>()[..] else { return Err("three words".into()) };
+        let command = Command::from_byte(u8::from_str_radix(command, 16)?).ok_or("a command")?;
+        // In the order of the target's `SHAPES`.
+        let shape = match command.reply_shape() {
+            ReplyShape::None => 0,
+            ReplyShape::Simple => 1,
+            ReplyShape::Text => 2,
+            ReplyShape::Results => 3,
+            ReplyShape::Prepare => 4,
+            ReplyShape::Fields => 5,
+            ReplyShape::Rows => 6,
+            ReplyShape::BinlogEvents => 7,
+            ReplyShape::Login => 8,
+        };
+        // In that of its `CAPABILITIES`.
+        let capabilities = mode.split('-').skip(1).fold(0, |bits, part| match part {
+            "ok" => bits | 1,
+            "track" => bits | 2,
+            "optional" | "bare" => bits | 4,
+            "extended" => bits | 0x38,
+            _ => bits,
+        });
+        let stream: Vec<u8> = lines.lines().filter(|line| *line != "turn").flat_map(hex).collect();
+        let flags = u8::from(name.ends_with("cursor"));
+        let one = [&[capabilities, 1, 0, shape, flags, 0, 6][..], &stream].concat();
+        put("reply_tracker", &format!("{mode}-{name}"), &one)?;
+        let ok = hex("0700000100000002000000");
+        let behind = [&[capabilities, 1, 1, 1, 2, shape, flags, 0, 0][..], &ok, &stream].concat();
+        put("reply_tracker", &format!("{mode}-{name}-behind"), &behind)?;
+    }
+    Ok(())
 }
 
 /// `const NAME: &str = "…";`, with the backslashes that join its lines.
@@ -77,11 +185,14 @@ fn recorded() -> Vec<(String, Vec<u8>)> {
     constants
         .filter_map(|text| {
             let (name, rest) = text.split_once(':')?;
-            let digits = rest.split('"').nth(1)?;
-            let digits: Vec<u8> = digits.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
-            Some((name.to_lowercase(), digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
+            Some((name.to_lowercase(), hex(rest.split('"').nth(1)?)))
         })
         .collect()
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
 fn put(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {

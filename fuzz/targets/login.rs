@@ -2,16 +2,23 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use relay::fuzzing::{Account, account, certificate_facts};
+use relay::password_exchange::{self, ExchangeError, Password};
+use std::sync::LazyLock;
+use tokio::runtime::{Builder, Runtime};
 use wire::{AuthPacket, Capabilities, ChangeUser, Greeting, LoginPacket, attributes};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&which, payload)) = input.split_first() else { return };
-    match which % 5 {
+    match which % 8 {
         0 => greeting(payload),
         1 => login_packet(payload),
         2 => change_user(payload),
         3 => own_attributes(payload),
-        _ => auth_packet(payload),
+        4 => auth_packet(payload),
+        5 => public_key(payload),
+        6 => certificate(payload),
+        _ => our_uid(payload),
     }
 });
 
@@ -81,5 +88,83 @@ fn auth_packet(payload: &[u8]) {
         }
         AuthPacket::NextFactor { data, .. } => drop(wire::scramble(data).to_vec()),
         AuthPacket::Ok | AuthPacket::Err | AuthPacket::OldSwitch | AuthPacket::Unknown => {}
+    }
+}
+
+/// A key that a server sent is refused as a key, or takes a password; the scramble is right and the password short.
+fn public_key(pem: &[u8]) {
+    let password = Password::new(b"secret".to_vec());
+    match password_exchange::encrypt(pem, &password, &[7; password_exchange::SCRAMBLE_LENGTH]) {
+        // 2048 to 8192 bits.
+        Ok(encrypted) => assert!((256..=1024).contains(&encrypted.len())),
+        Err(ExchangeError::BadPublicKey | ExchangeError::Encryption) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Nothing that a certificate says can pass for more than one of its names, or for another line of a log.
+fn certificate(der: &[u8]) {
+    let Some(facts) = certificate_facts(der) else { return };
+    assert!(!facts.subject.chars().any(char::is_control), "{facts:?}");
+    let attributes = attributes_of(&facts.subject);
+    let names: Vec<&str> = attributes.iter().filter(|(key, _)| key == "CN").map(|(_, value)| value.as_str()).collect();
+    if let Some(name) = &facts.common_name {
+        assert_eq!(names, [name], "{:?}", facts.subject);
+    }
+}
+
+/// Reads a subject back: keys and values, by what is not escaped.
+fn attributes_of(subject: &str) -> Vec<(String, String)> {
+    let (mut attributes, mut characters) = (Vec::new(), subject.chars());
+    let (mut key, mut value): (String, Option<String>) = (String::new(), None);
+    while let Some(character) = characters.next() {
+        let next = match character {
+            '\\' => match characters.next().expect("something behind a backslash") {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'u' => {
+                    let digits: String = characters.by_ref().take_while(|c| *c != '}').skip(1).collect();
+                    let code = u32::from_str_radix(&digits, 16).expect("digits");
+                    char::from_u32(code).expect("a character")
+                }
+                other => other,
+            },
+            '=' => {
+                assert!(value.is_none(), "a value with an = in {subject:?}");
+                value = Some(String::new());
+                continue;
+            }
+            ',' | '+' => {
+                // The space before a plus and the one behind either are ours.
+                let mut value = value.take().expect("a key has a value");
+                if character == '+' {
+                    assert_eq!(value.pop(), Some(' '), "{subject:?}");
+                }
+                assert_eq!(characters.next(), Some(' '), "{subject:?}");
+                attributes.push((std::mem::take(&mut key), value));
+                continue;
+            }
+            other => other,
+        };
+        value.as_mut().unwrap_or(&mut key).push(next);
+    }
+    if !subject.is_empty() {
+        attributes.push((key, value.expect("a key has a value")));
+    }
+    attributes
+}
+
+/// Which account was let in does not depend on how the answers are cut, and is never trusted where the answer names a
+/// method of the proxy's own uid, or is not there.
+fn our_uid(answers: &[u8]) {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().enable_time().build().unwrap());
+    for capabilities in [Capabilities::empty(), Capabilities::DEPRECATE_EOF] {
+        let told = [4096, 3, 1].map(|piece| RUNTIME.block_on(account(answers, piece, capabilities)));
+        assert!(told.iter().all(|other| *other == told[0]), "{told:?}");
+        if told[0] == Account::ByProofOnly {
+            // Two answers: a number of columns, a column, a row and an end each, at the least.
+            assert!(answers.len() >= 2 * (5 + 5 + 5 + 5));
+        }
     }
 }

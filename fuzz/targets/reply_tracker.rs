@@ -23,9 +23,18 @@ fuzz_target!(|script: Script| {
 #[derive(Debug)]
 struct Script {
     capabilities: Capabilities,
-    shapes: Vec<ReplyShape>,
+    commands: Vec<Sent>,
     stream: Vec<u8>,
     cuts: Vec<usize>,
+}
+
+/// A command, as far as its reply depends on it.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    shape: ReplyShape,
+    asks_for_cursor: bool,
+    /// The number of its last packet.
+    behind: Option<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -33,8 +42,8 @@ struct Followed {
     end: End,
     passed: Vec<u8>,
     status: StatusFlags,
-    /// Of each reply: its error, its rows, what it prepared, its last sequence number.
-    replies: Vec<(Option<u16>, u64, Option<PrepareOk>, u8)>,
+    /// Of each reply: its error, its rows, what it prepared, its last sequence number, whether it was out of step.
+    replies: Vec<(Option<u16>, u64, Option<PrepareOk>, u8, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +62,14 @@ fn follow(script: &Script, cuts: &[usize]) -> Followed {
     let mut passed = Vec::new();
     let mut replies = Vec::new();
     let mut end = End::AllAnswered;
-    'replies: for &shape in &script.shapes {
+    'replies: for &Sent { shape, asks_for_cursor, behind } in &script.commands {
         tracker.begin(shape);
+        if asks_for_cursor {
+            tracker.expect_cursor();
+        }
+        if let Some(sequence) = behind {
+            tracker.expect_behind(sequence);
+        }
         if shape == ReplyShape::None {
             continue;
         }
@@ -104,46 +119,74 @@ fn follow(script: &Script, cuts: &[usize]) -> Followed {
             }
             to = (to + cuts.next().unwrap_or(1).max(1)).min(script.stream.len());
         }
-        replies.push((tracker.error, tracker.rows, tracker.prepared, tracker.sequence));
+        replies.push((tracker.error, tracker.rows, tracker.prepared, tracker.sequence, tracker.out_of_step));
     }
     Followed { end, passed, status: tracker.status, replies }
 }
 
+/// The bits of an input's first byte. Those of MariaDB stand above MySQL's 32.
+const CAPABILITIES: [Capabilities; 6] = [
+    Capabilities::DEPRECATE_EOF,
+    Capabilities::SESSION_TRACK,
+    Capabilities::OPTIONAL_RESULTSET_METADATA,
+    Capabilities::MARIADB_PROGRESS,
+    Capabilities::MARIADB_CACHE_METADATA,
+    Capabilities::MARIADB_EXTENDED_METADATA.union(Capabilities::MARIADB_STMT_BULK_OPERATIONS),
+];
+
+const SHAPES: [ReplyShape; 9] = [
+    ReplyShape::None,
+    ReplyShape::Simple,
+    ReplyShape::Text,
+    ReplyShape::Results,
+    ReplyShape::Prepare,
+    ReplyShape::Fields,
+    ReplyShape::Rows,
+    ReplyShape::BinlogEvents,
+    // Not followed by the tracker: nothing may come while it lasts.
+    ReplyShape::Login,
+];
+
+/// A byte each for the capabilities and what the stream is made of (`seeds.rs` writes packets as they were recorded),
+/// then the commands, the cuts, and the stream.
 impl<'a> Arbitrary<'a> for Script {
     fn arbitrary(input: &mut Unstructured<'a>) -> Result<Script> {
+        let flags: u8 = input.arbitrary()?;
         let mut capabilities = Capabilities::PROTOCOL_41;
-        for capability in
-            [Capabilities::DEPRECATE_EOF, Capabilities::SESSION_TRACK, Capabilities::OPTIONAL_RESULTSET_METADATA]
-        {
-            capabilities.set(capability, input.arbitrary()?);
+        for (bit, capability) in CAPABILITIES.into_iter().enumerate() {
+            capabilities.set(capability, flags >> bit & 1 != 0);
         }
-        let shapes = (0..input.int_in_range(1..=4)?).map(|_| shape(input)).collect::<Result<_>>()?;
-        let cuts = (0..input.int_in_range(1..=4)?).map(|_| input.int_in_range(1..=40)).collect::<Result<_>>()?;
-        let mut stream = Vec::new();
-        let mut sequence = 0;
-        while !input.is_empty() && stream.len() < 4096 {
-            sequence = if input.ratio(1, 16)? { input.arbitrary()? } else { u8::wrapping_add(sequence, 1) };
-            packet(input, sequence, &mut stream)?;
-        }
-        // Cut somewhere, so that streams end within packets too.
-        if input.arbitrary().unwrap_or(false) {
-            stream.pop();
-        }
-        Ok(Script { capabilities, shapes, stream, cuts })
+        let is_recorded = u8::arbitrary(input)? == 1;
+        let count = u8::arbitrary(input)? % 4 + 1;
+        let commands = (0..count).map(|_| sent(input)).collect::<Result<_>>()?;
+        let count = u8::arbitrary(input)? % 4 + 1;
+        let cuts = (0..count).map(|_| Ok(usize::from(u8::arbitrary(input)? % 40) + 1)).collect::<Result<_>>()?;
+        let stream = if is_recorded { input.bytes(input.len())?.to_vec() } else { stream(input)? };
+        Ok(Script { capabilities, commands, stream, cuts })
     }
 }
 
-fn shape(input: &mut Unstructured<'_>) -> Result<ReplyShape> {
-    Ok(*input.choose(&[
-        ReplyShape::None,
-        ReplyShape::Simple,
-        ReplyShape::Text,
-        ReplyShape::Results,
-        ReplyShape::Results,
-        ReplyShape::Prepare,
-        ReplyShape::Rows,
-        ReplyShape::BinlogEvents,
-    ])?)
+fn sent(input: &mut Unstructured<'_>) -> Result<Sent> {
+    let [shape, flags]: [u8; 2] = input.arbitrary()?;
+    Ok(Sent {
+        // Most replies in the field are results.
+        shape: *SHAPES.get(usize::from(shape % 16)).unwrap_or(&ReplyShape::Results),
+        asks_for_cursor: flags & 1 != 0,
+        behind: (flags & 2 != 0).then_some(flags >> 2),
+    })
+}
+
+fn stream(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let (mut stream, mut sequence) = (Vec::new(), 0);
+    while !input.is_empty() && stream.len() < 4096 {
+        sequence = if input.ratio(1, 16)? { input.arbitrary()? } else { u8::wrapping_add(sequence, 1) };
+        packet(input, sequence, &mut stream)?;
+    }
+    // Cut somewhere, so that streams end within packets too.
+    if input.arbitrary().unwrap_or(false) {
+        stream.pop();
+    }
+    Ok(stream)
 }
 
 /// Packets that mean something are likely; any other bytes are possible.

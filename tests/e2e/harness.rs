@@ -14,7 +14,7 @@ pub(crate) use counting::Counting;
 pub(crate) use hostile::{Hostile, HostileLeg};
 pub(crate) use in_process::{Decides, InProcess};
 pub(crate) use programs::{mysql, mysql_at_socket, process_list};
-pub(crate) use raw::{Raw, RawOptions, proof, read_err};
+pub(crate) use raw::{Raw, RawOptions, encrypt, proof, read_err};
 pub(crate) use scripted::{OK, SCRAMBLE, Scripted, bridge, denied};
 pub(crate) use skipped::skipped;
 pub(crate) use tls_bridge::tls_bridge;

@@ -27,10 +27,14 @@ mod holding;
 mod kill;
 mod leaving;
 mod limits;
+mod losses;
 mod readiness;
+mod replication;
 mod upstream_loss;
 
 mod rules;
 
 mod drivers;
 mod tls;
+
+mod record_replies;

@@ -5,6 +5,7 @@ use std::io;
 use wire::{Capabilities, ErrPacket};
 
 use crate::counters::Counter;
+use crate::transport::is_stalled;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
@@ -175,9 +176,11 @@ impl SessionError {
 
     pub fn counter(&self) -> Option<Counter> {
         match self {
+            SessionError::ClientIo(error) if is_stalled(error) => Some(Counter::ClientStalled),
             // Counted where it is known what the client was doing.
             SessionError::ClientGone | SessionError::ClientIo(_) => None,
             SessionError::ClientMalformed(_) => Some(Counter::ClientMalformed),
+            SessionError::UpstreamIo(error) if is_stalled(error) => Some(Counter::UpstreamStalled),
             SessionError::UpstreamGone | SessionError::UpstreamIo(_) => Some(Counter::UpstreamLost),
             SessionError::OutOfSync(_) => Some(Counter::UpstreamMalformed),
             SessionError::Drained => Some(Counter::Drained),

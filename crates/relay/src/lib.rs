@@ -36,3 +36,6 @@ pub mod error;
 pub mod limits;
 pub mod registry;
 pub mod shared;
+
+#[cfg(fuzzing)]
+pub mod fuzzing;

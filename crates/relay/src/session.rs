@@ -11,7 +11,7 @@ mod change_user;
 mod copy_reply;
 mod forward;
 mod inspect;
-mod kill_parameter;
+pub(crate) mod kill_parameter;
 mod local_infile;
 mod read_command;
 mod refuse;
@@ -234,7 +234,8 @@ impl Session {
     }
 
     async fn end(mut self, error: SessionError) {
-        if let Some(counter) = error.counter() {
+        let counter = error.counter();
+        if let Some(counter) = counter {
             self.shared.counters.add(counter);
         }
         debug!(connection = self.handle().id, blame = ?error.blame(), %error, "session ended");
@@ -244,7 +245,7 @@ impl Session {
         self.say_why(&error).await;
         match error {
             SessionError::ClientGone | SessionError::ClientIo(_) => {
-                if self.under_way.is_some() && !self.tracker.is_idle() {
+                if counter.is_none() && self.under_way.is_some() && !self.tracker.is_idle() {
                     self.shared.counters.add(Counter::LeftDuringReply);
                 }
                 self.abandon().await;

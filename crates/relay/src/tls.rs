@@ -16,6 +16,8 @@ mod upstream_verifiers;
 #[cfg(test)]
 mod testing;
 
+#[cfg(fuzzing)]
+pub use client_certificate::certificate_facts;
 pub use client_certificate::{ClientCertificate, verified_subject};
 pub use client_leg::{ClientTls, ClientTlsSettings};
 pub use error::TlsError;

@@ -11,8 +11,18 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
 /// How long a peer may leave what it was sent unread. A server gives up after `net_write_timeout`, a minute; a client that
-/// never reads must not keep a session for ever.
+/// never reads must not keep a session for ever, and neither must a server that hangs.
 const STALLED: Duration = Duration::from_secs(600);
+
+/// What [`Transport::send`] fails with then.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it left what it was sent unread for {} minutes", STALLED.as_secs() / 60)]
+struct Stalled;
+
+/// Whether a peer was given up because it read nothing, which a connection that broke is not.
+pub(crate) fn is_stalled(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Stalled>())
+}
 
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
@@ -52,7 +62,7 @@ impl Transport {
     }
 
     async fn send_slowly(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "nothing was read for too long");
+        let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, Stalled);
         while !bytes.is_empty() {
             match timeout(STALLED, self.write(bytes)).await.map_err(stalled)?? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
@@ -152,6 +162,8 @@ mod tests {
         let (_far, near) = tokio::io::duplex(64);
         let mut transport = Transport::Boxed(Box::new(near));
         let error = transport.send(&[1; 1000]).await.expect_err("nobody reads");
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(is_stalled(&error));
+        assert_eq!(error.to_string(), "it left what it was sent unread for 10 minutes");
+        assert!(!is_stalled(&io::ErrorKind::TimedOut.into()), "the system's own");
     }
 }

@@ -250,14 +250,38 @@ impl Upstream {
     async fn dial_address(&self, address: SocketAddr) -> io::Result<Transport> {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         if let Some(source) = self.settings.source_address {
-            socket.bind(SocketAddr::new(source, 0))?;
+            socket.bind(SocketAddr::new(source, 0)).map_err(|error| bind_error(source, error))?;
         }
-        let stream = socket.connect(address).await?;
+        let stream = socket.connect(address).await.map_err(connect_error)?;
         stream.set_nodelay(true)?;
         set_keepalive(SockRef::from(&stream))?;
         Ok(Transport::Tcp(stream))
     }
 }
+
+/// In words that say what to do: the system has the same for an address that is not ours and for ports that are used up.
+fn bind_error(source: IpAddr, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => {
+            let what = format!("upstream.source_address {source} is not an address of this machine");
+            io::Error::new(error.kind(), what)
+        }
+        // The port is taken here, and from this address only.
+        io::ErrorKind::AddrInUse => io::Error::new(error.kind(), NO_PORTS),
+        _ => error,
+    }
+}
+
+/// The port is taken here where no source address was set.
+fn connect_error(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => io::Error::new(error.kind(), NO_PORTS),
+        _ => error,
+    }
+}
+
+const NO_PORTS: &str = "no local port is left for another connection to it (widen net.ipv4.ip_local_port_range, \
+                        lower limits.connections, or use a socket)";
 
 /// What an ERR says.
 fn words(payload: &[u8]) -> String {
@@ -274,4 +298,45 @@ pub(crate) fn set_keepalive(socket: SockRef<'_>) -> io::Result<()> {
         .with_interval(Duration::from_secs(15))
         .with_retries(4);
     socket.set_tcp_keepalive(&keepalive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tls::{UpstreamTlsMode, UpstreamTlsSettings};
+
+    async fn dial_from(source: &str) -> String {
+        let settings = UpstreamSettings {
+            address: UpstreamAddress::Tcp { host: "127.0.0.1".to_owned(), port: 1 },
+            source_address: Some(source.parse().unwrap()),
+            dial_timeout: Duration::from_secs(10),
+            proxy_protocol: false,
+            logins: 1,
+        };
+        let tls = UpstreamTlsSettings { mode: UpstreamTlsMode::Disabled, ..UpstreamTlsSettings::default() };
+        let upstream = Upstream::new(settings, UpstreamTls::new(tls).unwrap(), Arc::default());
+        upstream.connect(None).await.expect_err("nobody is there").to_string()
+    }
+
+    #[tokio::test]
+    async fn a_source_address_of_another_machine_is_named() {
+        // An address for documentation, RFC 5737.
+        let error = dial_from("192.0.2.1").await;
+        assert_eq!(error, "127.0.0.1:1: upstream.source_address 192.0.2.1 is not an address of this machine");
+        let error = dial_from("127.0.0.1").await;
+        assert!(error.contains("refused"), "{error}");
+    }
+
+    #[test]
+    fn used_up_ports_are_told_from_other_failures() {
+        let source = IpAddr::from([127, 0, 0, 1]);
+        for (error, said) in [
+            (connect_error(io::ErrorKind::AddrNotAvailable.into()), NO_PORTS),
+            (bind_error(source, io::ErrorKind::AddrInUse.into()), NO_PORTS),
+            (connect_error(io::ErrorKind::ConnectionRefused.into()), "connection refused"),
+            (bind_error(source, io::ErrorKind::PermissionDenied.into()), "permission denied"),
+        ] {
+            assert_eq!(error.to_string(), said);
+        }
+    }
 }

@@ -31,6 +31,12 @@ pub fn client_program(flavor: Flavor, name: &str) -> Result<Command> {
     find(flavor)?.client(name)
 }
 
+/// Version and origin of the server that would be started, for people. Fetches the package if need be.
+pub fn describe(flavor: Flavor) -> Result<String> {
+    let programs = find(flavor)?;
+    Ok(format!("{flavor} {} ({})", programs.version, programs.origin))
+}
+
 /// One flavor's server and client programs, and how they are run.
 #[derive(Debug)]
 pub(crate) struct Programs {
@@ -147,19 +153,23 @@ pub(crate) fn find(flavor: Flavor) -> Result<Arc<Programs>> {
 
 type Finder = fn(Flavor) -> Result<Programs>;
 
+/// In the order in which they are tried.
+const SOURCES: [(&str, Finder); 3] = [("docker", docker::find), ("path", path::find), ("packages", packages::find)];
+
 fn search(flavor: Flavor) -> Result<Programs> {
-    let all: [(&str, Finder); 3] = [("docker", docker::find), ("path", path::find), ("packages", packages::find)];
-    if let Ok(forced) = env::var("TOLLGATE_SANDBOX_SOURCE")
-        && !forced.is_empty()
-    {
-        let Some((name, find)) = all.into_iter().find(|(name, _)| *name == forced) else {
+    first_of(&SOURCES, flavor, env::var("TOLLGATE_SANDBOX_SOURCE").ok().as_deref())
+}
+
+fn first_of(sources: &[(&str, Finder)], flavor: Flavor, forced: Option<&str>) -> Result<Programs> {
+    if let Some(forced) = forced.filter(|forced| !forced.is_empty()) {
+        let Some((name, find)) = sources.iter().find(|(name, _)| *name == forced) else {
             bail!("TOLLGATE_SANDBOX_SOURCE is `{forced}`; it can be docker, path or packages");
         };
         return find(flavor)
             .with_context(|| format!("no {flavor} from `{name}`, which TOLLGATE_SANDBOX_SOURCE asks for"));
     }
     let mut reasons = Vec::new();
-    for (name, find) in all {
+    for (name, find) in sources {
         match find(flavor) {
             Ok(programs) => return Ok(programs),
             Err(error) => reasons.push(format!("- {name}: {error:#}")),
@@ -196,5 +206,50 @@ mod tests {
         assert!(parse_version(Flavor::Mysql, mariadb).is_err());
         assert!(parse_version(Flavor::Mariadb, mysql).is_err());
         assert!(parse_version(Flavor::Mysql, "").is_err());
+    }
+
+    fn programs(origin: &str) -> Result<Programs> {
+        let native = Native {
+            server: "mysqld".into(),
+            server_arguments: Vec::new(),
+            client_folders: Vec::new(),
+            client_environment: Vec::new(),
+            share: None,
+            loader: None,
+        };
+        let kind = Kind::Native(native);
+        Ok(Programs { flavor: Flavor::Mysql, version: "9.7.4".into(), origin: origin.into(), kind })
+    }
+
+    const NO_A: (&str, Finder) = ("a", |_| Err(anyhow!("no engine").context("start one")));
+    const NO_B: (&str, Finder) = ("b", |flavor| bail!("no {flavor} on the PATH"));
+    const B: (&str, Finder) = ("b", |_| programs("from b"));
+    const C: (&str, Finder) = ("c", |_| programs("from c"));
+
+    #[test]
+    fn the_first_that_works_is_taken() {
+        for (sources, forced, expected) in [
+            (&[B, C][..], None, "from b"),
+            (&[NO_A, B, C], None, "from b"),
+            (&[NO_A, NO_B, C], None, "from c"),
+            (&[B, C], Some("c"), "from c"),
+            (&[B, C], Some(""), "from b"),
+        ] {
+            assert_eq!(first_of(sources, Flavor::Mysql, forced).unwrap().origin, expected, "{forced:?}");
+        }
+        assert_eq!(SOURCES.map(|(name, _)| name), ["docker", "path", "packages"]);
+    }
+
+    #[test]
+    fn an_error_has_every_reason() {
+        let error = |sources, forced| format!("{:#}", first_of(sources, Flavor::Mariadb, forced).unwrap_err());
+        assert_eq!(
+            error(&[NO_A, NO_B], None),
+            "no MariaDB can be had here. One of these is enough:\n- a: start one: no engine\n- b: no MariaDB on the PATH"
+        );
+        let forced = "no MariaDB from `b`, which TOLLGATE_SANDBOX_SOURCE asks for: no MariaDB on the PATH";
+        assert_eq!(error(&[NO_A, NO_B], Some("b")), forced);
+        let unknown = "TOLLGATE_SANDBOX_SOURCE is `brew`; it can be docker, path or packages";
+        assert_eq!(error(&[B], Some("brew")), unknown);
     }
 }

@@ -240,16 +240,18 @@ impl ReplyTracker {
         if payload.len() < header.length.min(HEAD) {
             return Ok(Judgement::Stop(Stop::NeedMore));
         }
+        // What stands behind a packet is not its own.
+        let payload = &payload[..payload.len().min(header.length)];
         if self.session_track && self.may_change_session(header.length, payload) {
             if payload.len() < header.length {
                 return Ok(Judgement::Stop(Stop::NeedWhole(HEADER_LENGTH + header.length)));
             }
-            if crate::ok::without_redirect(&payload[..header.length], self.capabilities).is_some() {
+            if crate::ok::without_redirect(payload, self.capabilities).is_some() {
                 return Ok(Judgement::Stop(Stop::Redirect(HEADER_LENGTH + header.length)));
             }
         }
         self.check_step(header.sequence, payload)?;
-        self.step(header.length, &payload[..payload.len().min(header.length)])?;
+        self.step(header.length, payload)?;
         Ok(Judgement::Pass)
     }
 

@@ -267,7 +267,7 @@ pub(crate) fn proof(plugin: &[u8], password: &[u8], scramble: &[u8]) -> Vec<u8> 
     }
 }
 
-fn encrypt(key: &[u8], password: &str, scramble: &[u8]) -> Vec<u8> {
+pub(crate) fn encrypt(key: &[u8], password: &str, scramble: &[u8]) -> Vec<u8> {
     let password = relay::password_exchange::Password::new(password.as_bytes().to_vec());
     relay::password_exchange::encrypt(key, &password, scramble).expect("the server's key")
 }

@@ -10,14 +10,16 @@ use crate::harness::{Raw, RawOptions, read_err, wait_until};
 
 /// Statements of a kind that the server runs now.
 fn running(marker: &str) -> usize {
-    let sql = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'etl' AND info LIKE '%{marker}%'");
+    let sql =
+        format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'etl' AND info LIKE '%{marker}%'");
     primary().root_sql(&sql).expect("the process list").trim().parse().expect("a number")
 }
 
 #[test]
 fn no_more_units_run_than_the_rule_allows() {
     table("crowd");
-    let rule = "rules:\n- { id: two, match: { user: etl }, do: { max_concurrency: 2 }, max_delay: 60s, permanent: true }\n";
+    let rule =
+        "rules:\n- { id: two, match: { user: etl }, do: { max_concurrency: 2 }, max_delay: 60s, permanent: true }\n";
     let tollgate = ruled(rule);
     let over = AtomicBool::new(false);
     let most = std::thread::scope(|scope| {
@@ -74,13 +76,16 @@ fn no_more_units_run_than_the_rule_allows() {
 #[test]
 fn a_transaction_keeps_its_place_until_it_ends() {
     table("placed");
-    let rule = "rules:\n- { id: one, match: { user: etl }, do: { max_concurrency: 1 }, action: reject, permanent: true }\n";
+    let rule =
+        "rules:\n- { id: one, match: { user: etl }, do: { max_concurrency: 1 }, action: reject, permanent: true }\n";
     let tollgate = ruled(rule);
     let mut first = Raw::login(tollgate.address, ETL);
     let mut second = Raw::login(tollgate.address, ETL);
     assert_eq!(run(&mut first, "BEGIN"), Answer::Done);
     assert_eq!(run(&mut first, "INSERT INTO test.placed (batch) VALUES (1)"), Answer::Done);
-    let Answer::Err(code, message) = run(&mut second, "SELECT COUNT(*) FROM test.placed") else { panic!("two at once") };
+    let Answer::Err(code, message) = run(&mut second, "SELECT COUNT(*) FROM test.placed") else {
+        panic!("two at once")
+    };
     assert_eq!(code, 1226);
     assert!(message.contains("rule=one reason=concurrency"), "{message}");
     assert_eq!(run(&mut first, "INSERT INTO test.placed (batch) VALUES (2)"), Answer::Done, "it has its place");

@@ -19,7 +19,11 @@ fn passed(tollgate: &Tollgate, login: Login, rule: &str, units: usize) -> usize 
         match run(&mut raw, "SELECT COUNT(*) FROM mysql.plugin") {
             Answer::Done => passed += 1,
             Answer::Err(code, message) => {
-                assert_eq!((code, word(&message, "rule"), word(&message, "reason")), (1226, rule, "ratio"), "{message}");
+                assert_eq!(
+                    (code, word(&message, "rule"), word(&message, "reason")),
+                    (1226, rule, "ratio"),
+                    "{message}"
+                );
             }
         }
     }

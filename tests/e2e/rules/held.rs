@@ -5,7 +5,8 @@ use sandbox::{APP, ETL, MONITOR};
 use super::{Answer, answer, primary, ruled, run, table};
 use crate::harness::{Raw, Tollgate, wait_until};
 
-const HOLD: &str = "rules:\n- { id: etl-waits, match: { user: etl }, do: { hold: true }, max_delay: 10m, permanent: true }\n";
+const HOLD: &str =
+    "rules:\n- { id: etl-waits, match: { user: etl }, do: { hold: true }, max_delay: 10m, permanent: true }\n";
 
 /// A client with a statement that is held.
 fn held(tollgate: &Tollgate, sql: &str) -> Raw {
@@ -57,7 +58,8 @@ fn what_is_held_goes_on_when_its_rule_is_taken_out() {
 
 #[test]
 fn a_hold_ends_in_a_refusal() {
-    let tollgate = ruled("rules:\n- { id: soon, match: { user: etl }, do: { hold: true }, max_delay: 200ms, permanent: true }\n");
+    let tollgate =
+        ruled("rules:\n- { id: soon, match: { user: etl }, do: { hold: true }, max_delay: 200ms, permanent: true }\n");
     let mut raw = Raw::login(tollgate.address, ETL);
     let Answer::Err(code, message) = run(&mut raw, "SELECT COUNT(*) FROM mysql.plugin") else { panic!("it passed") };
     assert_eq!(code, 1226);
@@ -69,7 +71,8 @@ fn a_hold_ends_in_a_refusal() {
 fn only_so_many_wait() {
     let tollgate = ruled(&format!("queue: {{ per_identity: 2, total: 3 }}\n{HOLD}"));
     let _two = [(); 2].map(|()| held(&tollgate, "SELECT COUNT(*) FROM mysql.plugin"));
-    let Answer::Err(_, message) = run(&mut Raw::login(tollgate.address, ETL), "SELECT COUNT(*) FROM mysql.plugin") else {
+    let Answer::Err(_, message) = run(&mut Raw::login(tollgate.address, ETL), "SELECT COUNT(*) FROM mysql.plugin")
+    else {
         panic!("a third one waits")
     };
     assert!(message.contains("reason=queue"), "{message}");

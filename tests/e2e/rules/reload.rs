@@ -91,7 +91,8 @@ fn a_broken_file_changes_nothing_and_says_where() {
         std::fs::write(tollgate.config(), &broken).expect("writing");
         wait_until(&format!("it says {said}"), || {
             let log = tollgate.log();
-            log.lines().last().is_some() && log.lines().rev().take(3).any(|line| line.contains("refused") && line.contains(said))
+            log.lines().last().is_some()
+                && log.lines().rev().take(3).any(|line| line.contains("refused") && line.contains(said))
         });
         assert!(run(&mut etl, READ).is_refused(), "{said}");
         assert_eq!(run(&mut app, READ), Answer::Done, "{said}");

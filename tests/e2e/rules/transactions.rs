@@ -9,7 +9,8 @@ const STEPS: usize = 10;
 const TRANSACTIONS: usize = 1000;
 const CONNECTIONS: usize = 4;
 
-const RULE: &str = "rules:\n- { id: most-yield, match: { user: app }, do: { rejection_ratio: 0.9 }, permanent: true }\n";
+const RULE: &str =
+    "rules:\n- { id: most-yield, match: { user: app }, do: { rejection_ratio: 0.9 }, permanent: true }\n";
 
 /// How a client goes about a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
+use admission::port::Permit;
 use wire::Command;
 use wire::packet::{HEADER_LENGTH, Passage, put_packet};
 
@@ -12,7 +13,7 @@ use super::read_command::Request;
 use super::renumber::Renumber;
 use crate::error::SessionError;
 use crate::registry::Signal;
-use admission::port::Permit;
+use crate::transport::is_stalled;
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.
@@ -103,11 +104,12 @@ impl Session {
         .await
     }
 
-    /// An upstream that closed may have said why before: that is read as the reply, and then the end.
+    /// An upstream that closed may have said why before: that is read as the reply, and then the end. One that only does
+    /// not read is not waited for any longer.
     fn after_send(&mut self, sent: std::io::Result<()>) -> Result<Sent, SessionError> {
         match sent {
             Ok(()) => Ok(Sent::Whole),
-            Err(error) if self.tracker.is_idle() => Err(SessionError::UpstreamIo(error)),
+            Err(error) if self.tracker.is_idle() || is_stalled(&error) => Err(SessionError::UpstreamIo(error)),
             Err(_) => Ok(Sent::CutShort),
         }
     }

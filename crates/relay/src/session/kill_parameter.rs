@@ -4,7 +4,7 @@
 //! ids is replaced, and in no other type could the same bytes be one.
 
 /// The value with the id that `lookup` knows in its place, and the client's id. `None`: there is nothing to replace.
-pub(super) fn translated(value: &[u8], lookup: impl Fn(u32) -> Option<u32>) -> Option<(Vec<u8>, u32)> {
+pub(crate) fn translated(value: &[u8], lookup: impl Fn(u32) -> Option<u32>) -> Option<(Vec<u8>, u32)> {
     // Modulo 2³², as in a KILL's text.
     if let Some((low, high)) =
         value.split_first_chunk().filter(|(_, high)| matches!(high, [] | [0, 0, 0, 0] | [0xFF, 0xFF, 0xFF, 0xFF]))

@@ -5,6 +5,7 @@ use wire::packet::Passage;
 use super::forward::More;
 use super::{Session, Turn, UnderWay};
 use crate::error::SessionError;
+use crate::transport::is_stalled;
 
 impl Session {
     /// The file is the client's own answer to the server's request; the proxy opens nothing.
@@ -18,8 +19,11 @@ impl Session {
             if count > 0 {
                 let sent = self.upstream.transport.send(&self.client.input.unread()[..count]).await;
                 self.client.input.consume(count);
-                if sent.is_err() {
-                    return Ok(());
+                match sent {
+                    Ok(()) => {}
+                    Err(error) if is_stalled(&error) => return Err(SessionError::UpstreamIo(error)),
+                    // It may have said why before.
+                    Err(_) => return Ok(()),
                 }
             }
             if passage.is_done() {

@@ -11,6 +11,7 @@ mod pipelined;
 mod redirects;
 mod replies;
 mod sizes;
+mod stalled;
 mod transactions;
 
 #[test]

@@ -26,14 +26,21 @@ pub fn verified_subject(connection: &ServerConnection) -> Option<ClientCertifica
     let (_, certificate) = X509Certificate::from_der(end_entity).ok()?;
     // A resumed session brings its certificate along unverified; the authority is the same (a reload forgets sessions),
     // but time has passed.
-    if !certificate.validity().is_valid() {
-        return None;
-    }
-    Some(ClientCertificate {
+    certificate.validity().is_valid().then(|| facts(&certificate))
+}
+
+/// What a certificate says that nobody has verified.
+#[cfg(fuzzing)]
+pub fn certificate_facts(der: &[u8]) -> Option<ClientCertificate> {
+    X509Certificate::from_der(der).ok().map(|(_, certificate)| facts(&certificate))
+}
+
+fn facts(certificate: &X509Certificate<'_>) -> ClientCertificate {
+    ClientCertificate {
         subject: subject(certificate.subject()),
         common_name: common_name(certificate.subject()),
-        sans: sans(&certificate),
-    })
+        sans: sans(certificate),
+    }
 }
 
 fn subject(name: &X509Name<'_>) -> String {

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use sandbox::{APP, Cluster, ETL, MONITOR, Options, Server, TOLLGATE};
+use clap::{Args, Parser, Subcommand};
+use sandbox::{APP, Cluster, ETL, Flavor, MONITOR, Options, Server, TOLLGATE, source};
 
 /// A real MySQL primary and replica, and MariaDB, that leave nothing behind.
 #[derive(Parser)]
@@ -19,30 +19,43 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// Starts the servers, says how to connect, and stops them at Ctrl-C (or after some seconds).
-    Up {
-        /// Also a MariaDB server.
+    Up(Up),
+    /// Says which server would be started, and where it is from; fetches it if need be.
+    Which {
+        /// Of MariaDB.
         #[arg(long)]
         mariadb: bool,
-        /// Only MariaDB.
-        #[arg(long, conflicts_with = "mariadb")]
-        only_mariadb: bool,
-        /// Only the primary, of MySQL.
-        #[arg(long, conflicts_with = "only_mariadb")]
-        no_replica: bool,
-        /// An argument for the servers' programs, such as `--wait-timeout=5`; may be given several times.
-        #[arg(long, allow_hyphen_values = true)]
-        argument: Vec<String>,
-        /// Statements to run as root on the first server before it is said to be there.
-        #[arg(long)]
-        sql: Option<String>,
-        /// Stop after so long.
-        #[arg(long)]
-        seconds: Option<u64>,
     },
 }
 
+#[derive(Args)]
+struct Up {
+    /// Also a MariaDB server.
+    #[arg(long)]
+    mariadb: bool,
+    /// Only MariaDB.
+    #[arg(long, conflicts_with = "mariadb")]
+    only_mariadb: bool,
+    /// Only the primary, of MySQL.
+    #[arg(long, conflicts_with = "only_mariadb")]
+    no_replica: bool,
+    /// An argument for the servers' programs, such as `--wait-timeout=5`; may be given several times.
+    #[arg(long, allow_hyphen_values = true)]
+    argument: Vec<String>,
+    /// Statements to run as root on the first server before it is said to be there.
+    #[arg(long)]
+    sql: Option<String>,
+    /// Stop after so long.
+    #[arg(long)]
+    seconds: Option<u64>,
+}
+
 fn main() -> ExitCode {
-    match run() {
+    let done = match Arguments::parse().action {
+        Action::Up(wanted) => up(wanted),
+        Action::Which { mariadb } => which(if mariadb { Flavor::Mariadb } else { Flavor::Mysql }),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("sandbox: {error:#}");
@@ -51,8 +64,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<()> {
-    let Action::Up { mariadb, only_mariadb, no_replica, argument, sql, seconds } = Arguments::parse().action;
+fn which(flavor: Flavor) -> Result<()> {
+    writeln!(std::io::stdout(), "{}", source::describe(flavor)?)?;
+    Ok(())
+}
+
+fn up(Up { mariadb, only_mariadb, no_replica, argument, sql, seconds }: Up) -> Result<()> {
     let with_arguments = |mut options: Options| {
         options.arguments.clone_from(&argument);
         options

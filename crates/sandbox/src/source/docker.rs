@@ -139,7 +139,10 @@ impl Docker {
 /// An engine that answers, with an image that is there or can be pulled.
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     if let Err(error) = engine() {
-        bail!("no Docker engine answers; start one (`systemctl start docker`) and see `docker info` ({error})");
+        bail!(
+            "no Docker engine answers; install one (`apt-get install docker.io`, `dnf install moby-engine`) or start it \
+             (`systemctl start docker`), and see `docker info` ({error})"
+        );
     }
     if let Ok(host) = env::var("DOCKER_HOST") {
         ensure!(
@@ -284,6 +287,28 @@ mod tests {
     fn names_are_such_as_docker_allows() {
         let name = container(Path::new("/c/data-mariadb-10.11.18-MariaDB-0+deb12u1~1.part-Ab"));
         assert_eq!(name, "tollgate-data-mariadb-10.11.18-MariaDB-0-deb12u1-1.part-Ab");
+    }
+
+    /// The pipe to the watcher closes when its owner ends, by whatever signal; here it is dropped. An engine that only notes
+    /// what it is asked stands for the real one.
+    #[test]
+    fn a_container_is_removed_when_its_owner_ends() {
+        let outside = tempfile::tempdir().unwrap();
+        let (engine, notes) = (outside.path().join("docker"), outside.path().join("notes"));
+        let folder = outside.path().join("tollgate-abc");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&engine, format!("#!/bin/sh\necho \"$@\" >>'{}'\n", notes.display())).unwrap();
+        std::fs::set_permissions(&engine, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let docker = Docker { image: "mysql:9.7".into(), network: Network::Host };
+        for (name, script) in docker.scripts(&folder) {
+            let script = script.replace("'docker'", &format!("'{}'", engine.display()));
+            std::fs::write(folder.join(name), script).unwrap();
+        }
+        let mut watcher = crate::watcher::Watcher::spawn(&folder).unwrap();
+        let attendant = watcher.start(&folder, Command::new("sleep").arg("600")).unwrap();
+        drop(watcher);
+        assert_eq!(std::fs::read_to_string(&notes).unwrap(), "rm --force --volumes tollgate-abc\n");
+        assert!(!process::is_alive(attendant) && !folder.exists());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use recipe::{Recipe, System};
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     for program in ["apt-get", "dpkg", "dpkg-deb"] {
         if process::output(Command::new(program).arg("--version")).is_err() {
-            bail!("`{program}` is missing: this is not Debian or Ubuntu, whose packages could be unpacked");
+            bail!("`{program}` is missing: {}", elsewhere(flavor));
         }
     }
     let system = System::this()?;
@@ -34,6 +34,15 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     let version = version_of(flavor, &mut native.server())?;
     let origin = format!("packages of {} {}", system.name, recipe.suites.join(", "));
     Ok(Programs { flavor, version, origin, kind: Kind::Native(native) })
+}
+
+/// What to do on another system.
+fn elsewhere(flavor: Flavor) -> String {
+    format!(
+        "this is not Debian or Ubuntu, whose packages could be unpacked; install Docker, or the server by the system's own \
+         means (`dnf install {}-server`)",
+        flavor.key()
+    )
 }
 
 /// Downloads the packages and unpacks them into `root`.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{Kind, Programs, version_of};
 use crate::Flavor;
+use crate::progress::note;
 
 /// Where distributions put servers; a normal user's PATH often lacks them.
 const SERVER_FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin"];
@@ -63,6 +64,7 @@ impl Native {
 pub(super) fn find(flavor: Flavor) -> Result<Programs> {
     let variable = format!("TOLLGATE_{}", flavor.server_program().to_uppercase());
     let named = env::var_os(&variable).filter(|value| !value.is_empty());
+    let is_named = named.is_some();
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).chain(SERVER_FOLDERS.map(PathBuf::from)).collect();
     let server = match named {
@@ -73,8 +75,12 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
             .find(|program| program.is_file())
             .with_context(|| missing(flavor, &variable))?,
     };
-    let server = server.canonicalize().with_context(|| format!("{variable}: {}", server.display()))?;
-    let version = version_of(flavor, &mut Command::new(&server)).with_context(|| server.display().to_string())?;
+    let (server, version) = place_and_version(flavor, &server).inspect_err(|error| {
+        // It was asked for: not to be passed over in silence where another source has a server.
+        if is_named {
+            note(&format!("warning: {variable} is not taken: {error:#}"));
+        }
+    })?;
     let base = server.parent().and_then(Path::parent).unwrap_or(Path::new("/usr")).to_owned();
     let client_folders =
         ["bin", "sbin", "scripts"].map(|name| base.join(name)).into_iter().chain(env::split_paths(&path)).collect();
@@ -92,6 +98,12 @@ pub(super) fn find(flavor: Flavor) -> Result<Programs> {
         loader: None,
     };
     Ok(Programs { flavor, version, origin, kind: Kind::Native(native) })
+}
+
+fn place_and_version(flavor: Flavor, server: &Path) -> Result<(PathBuf, String)> {
+    let server = server.canonicalize().with_context(|| server.display().to_string())?;
+    let version = version_of(flavor, &mut Command::new(&server)).with_context(|| server.display().to_string())?;
+    Ok((server, version))
 }
 
 fn missing(flavor: Flavor, variable: &str) -> String {

@@ -33,3 +33,16 @@ fn a_column_of_an_empty_catalog_is_one() {
     let column = &[&[0][..], &COLUMN[4..]].concat();
     assert_eq!(follow(&[&[1], column], Capabilities::empty()), Ok(Stop::NeedMore));
 }
+
+/// Found by a fuzzer: the byte behind an empty packet was taken for its first.
+#[test]
+fn what_stands_behind_a_packet_is_not_its_own() {
+    let empty_packet_and_an_err = [0, 0, 0, 3, 0xFF, 0x15, 0x04];
+    for upto in HEADER_LENGTH..=empty_packet_and_an_err.len() {
+        let mut tracker = ReplyTracker::new(Capabilities::empty(), StatusFlags::AUTOCOMMIT);
+        tracker.begin(ReplyShape::Results);
+        tracker.expect_behind(0);
+        let followed = tracker.advance(&empty_packet_and_an_err[..upto]);
+        assert_eq!(followed, Err(OutOfSync("not the reply to this command")), "{upto} bytes");
+    }
+}

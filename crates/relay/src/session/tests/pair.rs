@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::task::JoinHandle;
-use wire::packet::put_packet;
+use wire::packet::{HEADER_LENGTH, Header, put_packet};
 use wire::{Capabilities, Command, StatusFlags};
 
 use crate::counters::{Counter, Counters};
@@ -138,7 +138,12 @@ impl Bench {
     }
 
     pub(super) fn session(&self, capabilities: Capabilities) -> Pair {
-        let [(client, client_leg), (upstream, upstream_leg)] = [(); 2].map(|()| tokio::io::duplex(ROOM));
+        self.narrow_session(capabilities, ROOM)
+    }
+
+    /// Between ends that take so many bytes before they must be read.
+    pub(super) fn narrow_session(&self, capabilities: Capabilities, room: usize) -> Pair {
+        let [(client, client_leg), (upstream, upstream_leg)] = [(); 2].map(|()| tokio::io::duplex(room));
         let leg = |stream| Leg::new(Transport::Boxed(Box::new(stream)));
         let entry = self.shared.registry.enter();
         let facts = SessionFacts {
@@ -198,6 +203,12 @@ impl Pair {
         assert_same(&format!("{}: the upstream", self.name), &got, bytes);
     }
 
+    /// The payload of the next packet, whatever it is.
+    pub(super) async fn upstream_packet(&mut self) -> Vec<u8> {
+        let header = Header::read(&read(&mut self.upstream, HEADER_LENGTH).await).expect("a packet");
+        read(&mut self.upstream, header.length).await
+    }
+
     pub(super) async fn client_gets(&mut self, bytes: &[u8]) {
         let got = read(&mut self.client, bytes.len()).await;
         assert_same(&format!("{}: the client", self.name), &got, bytes);
@@ -225,6 +236,12 @@ impl Pair {
             let more = tokio::time::timeout(wait, end.read(&mut byte)).await;
             assert!(more.is_err(), "{}: the {side} got more: {more:?} {byte:02x?}", self.name);
         }
+    }
+
+    /// The session's task ends, whatever the ends have still to read.
+    pub(super) async fn session_ends(&mut self) {
+        let ended = tokio::time::timeout(Duration::from_secs(60), &mut self.session).await;
+        ended.unwrap_or_else(|_| panic!("{}: the session goes on", self.name)).unwrap();
     }
 
     /// The session ends by itself: nothing more goes to the upstream, and the client's stream is closed.

@@ -15,7 +15,7 @@ pub(super) struct Expected {
 
 /// Commands that MySQL 9.7 does not know any more, or neither server.
 const GONE: u16 = 1047;
-const GONE_FROM_MYSQL: &[&str] = &["process_info", "process_kill_err", "refresh"];
+const GONE_FROM_MYSQL: &[&str] = &["process_info", "process_kill_err", "refresh", "shutdown"];
 
 impl Expected {
     pub(super) fn of(name: &str) -> &'static Expected {
@@ -110,4 +110,28 @@ pub(super) const EXPECTED: &[Expected] = &[
     ok("binlog"),
     err("binlog_err", 1236, 0),
     err("binlog_denied", 1227, 0),
+    err("binlog_err_behind", 1236, 0),
+    ok("binlog_gtid"),
+    err("binlog_gtid_err", 1236, 0),
+    err("binlog_gtid_err_behind", 1236, 0),
+    err("binlog_gtid_denied", 1227, 0),
+    err("binlog_gtid_gone", GONE, 0),
+    err("register_slave_err", 1045, 0),
+    err("execute_err", 1062, 0),
+    err("execute_err_in_rows", 1690, 1),
+    err("infile_err", 1644, 0),
+    ok("execute_infile"),
+    err("execute_infile_err", 1644, 0),
+    rows("bulk_rows", 2),
+    err("bulk_err_in_rows", 1062, 1),
+    err("bulk_unsafe", 1295, 0),
+    err("stmt_reset_err", 1243, 0),
+    err("set_option_err", GONE, 0),
+    // To one whose password has expired.
+    err("reset_connection_err", 1820, 0),
+    err("statistics_err", 1820, 0),
+    err("debug_err", 1227, 0),
+    ok("process_kill"),
+    ok("shutdown"),
+    err("shutdown_denied", 1227, 0),
 ];

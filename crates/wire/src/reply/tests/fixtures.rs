@@ -1,8 +1,8 @@
 //! Reading `fixtures/replies.txt`.
 
-use crate::Capabilities;
-use crate::packet::Header;
+use crate::packet::{HEADER_LENGTH, Header};
 use crate::recorded::hex;
+use crate::{Capabilities, Command, ReplyShape};
 
 pub(super) struct Fixture {
     pub(super) mode: String,
@@ -10,7 +10,7 @@ pub(super) struct Fixture {
     pub(super) command: u8,
     pub(super) capabilities: Capabilities,
     pub(super) bytes: Vec<u8>,
-    /// Where the client sends a file.
+    /// Where the client sends a file, or its answer in a login.
     pub(super) turns: Vec<usize>,
     pub(super) last_sequence: u8,
 }
@@ -20,9 +20,30 @@ impl Fixture {
         ["execute_cursor", "execute_own_cursor"].contains(&self.name.as_str())
     }
 
+    /// The exchange of COM_CHANGE_USER, which the tracker does not follow.
+    pub(super) fn is_login(&self) -> bool {
+        Command::from_byte(self.command).map(Command::reply_shape) == Some(ReplyShape::Login)
+    }
+
+    /// The payloads.
+    pub(super) fn packets(&self) -> Vec<&[u8]> {
+        let (mut packets, mut rest) = (Vec::new(), self.bytes.as_slice());
+        while let Some(header) = Header::read(rest) {
+            let (packet, behind) = rest.split_at(HEADER_LENGTH + header.length);
+            packets.push(&packet[HEADER_LENGTH..]);
+            rest = behind;
+        }
+        packets
+    }
+
     pub(super) fn is_mariadb(&self) -> bool {
         self.mode.starts_with("mariadb")
     }
+}
+
+/// What the tracker is there for.
+pub(super) fn replies() -> impl Iterator<Item = Fixture> {
+    fixtures().into_iter().filter(|fixture| !fixture.is_login())
 }
 
 pub(super) fn fixtures() -> Vec<Fixture> {

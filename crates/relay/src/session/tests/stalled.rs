@@ -1,0 +1,76 @@
+//! An end that takes nothing of what it is sent is given up after ten minutes, and counted apart from one that left.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use wire::Capabilities;
+
+use super::pair::{Bench, Pair, packet};
+use crate::counters::Counter;
+
+const PATIENCE: Duration = Duration::from_secs(600);
+const ROOM: usize = 1000;
+
+/// More than one end takes; the rest waits in the session and before it.
+const LONG: [u8; 5 * ROOM / 2] = [b'x'; 5 * ROOM / 2];
+
+/// The session ends, after its patience and not before.
+async fn is_given_up(pair: &mut Pair, since: Instant) {
+    assert!(timeout(PATIENCE - Duration::from_secs(1), &mut pair.session).await.is_err(), "given up too early");
+    pair.session_ends().await;
+    assert!(since.elapsed() < PATIENCE + Duration::from_secs(10), "{:?}", since.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing() {
+    let bench = Bench::new();
+    let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+    let command = packet(0, b"\x09");
+    pair.client_sends(&command).await;
+    pair.upstream_gets(&command).await;
+    let since = Instant::now();
+    pair.upstream_sends(&packet(1, &LONG)).await;
+    is_given_up(&mut pair, since).await;
+    assert_eq!((bench.count(Counter::ClientStalled), bench.count(Counter::LeftDuringReply)), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_that_takes_no_command() {
+    let bench = Bench::new();
+    let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+    let since = Instant::now();
+    pair.client_sends(&packet(0, &[b"\x03SELECT '", &LONG[..], b"'"].concat())).await;
+    is_given_up(&mut pair, since).await;
+    pair.client_gets_err(1, 2013).await;
+    assert_eq!((bench.count(Counter::UpstreamStalled), bench.count(Counter::UpstreamLost)), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_that_takes_no_file() {
+    let bench = Bench::new();
+    let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+    let request = packet(1, b"\xFBfile");
+    pair.exchange(&packet(0, b"\x03LOAD DATA LOCAL INFILE 'file' INTO TABLE t"), &request).await;
+    let since = Instant::now();
+    pair.client_sends(&packet(2, &LONG)).await;
+    is_given_up(&mut pair, since).await;
+    assert_eq!((bench.count(Counter::UpstreamStalled), bench.count(Counter::UpstreamLost)), (1, 0));
+}
+
+/// As long as it takes something now and then, it may be as slow as it likes.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_slowly_is_waited_for() {
+    let bench = Bench::new();
+    let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+    let command = packet(0, b"\x09");
+    pair.client_sends(&command).await;
+    pair.upstream_gets(&command).await;
+    let long = packet(1, &LONG);
+    pair.upstream_sends(&long).await;
+    for part in long.chunks(ROOM / 2) {
+        tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+        pair.client_gets(part).await;
+    }
+    pair.is_in_sync().await;
+    assert_eq!(bench.count(Counter::ClientStalled), 0);
+}
