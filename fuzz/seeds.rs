@@ -70,11 +70,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     put("config", "starter", include_bytes!("../proxy.yaml"))?;
-@@2A
     put("config", "rule", RULE.as_bytes())?;
     put("config", "rules", format!("upstream: {{ address: a }}\nrules: [{RULE}]").as_bytes())?;
-    put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())
-@@2B
     put("config", "uncommented", include_str!("../proxy.yaml").replace("\n# ", "\n").as_bytes())?;
     Ok(())
 }

@@ -11,7 +11,7 @@ const WRITES_STOP: &str = "rules:\n\
 fn prepare(raw: &mut Raw, sql: &str) -> Option<u32> {
     raw.command(0x16, sql.as_bytes());
     let ok = raw.read().expect("a reply");
-    let prepared = wire::PrepareOk::decode(&ok).ok()?;
+    let prepared = wire::PrepareOk::decode(&ok, wire::Capabilities::PROTOCOL_41).ok()?;
     for count in [prepared.params, prepared.columns] {
         if count > 0 {
             (0..=count).for_each(|_| drop(raw.read().expect("a definition")));
@@ -93,7 +93,8 @@ fn a_refused_execution_succeeds_when_it_is_tried_again() {
     let tollgate = ruled(&format!("{AT_ONCE}{rule}"));
     let mut raw = Raw::login(tollgate.address, APP);
     raw.command(0x16, b"INSERT INTO test.again (batch, step) VALUES (?, ?)");
-    let prepared = wire::PrepareOk::decode(&raw.read().expect("a reply")).expect("prepared");
+    let reply = raw.read().expect("a reply");
+    let prepared = wire::PrepareOk::decode(&reply, wire::Capabilities::PROTOCOL_41).expect("prepared");
     (0..=prepared.params).for_each(|_| drop(raw.read().expect("a definition")));
     let id = prepared.statement_id.to_le_bytes();
     // Types only with the first, as client libraries do it.

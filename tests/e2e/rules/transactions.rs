@@ -58,16 +58,16 @@ fn check(kind: Kind, on_error: OnError) {
     let name = format!("tx_{kind:?}_{on_error:?}").to_lowercase();
     table(&name);
     let tollgate = ruled(&format!("{AT_ONCE}{RULE}"));
+    let one = |connection: usize| {
+        let mut raw = Raw::login(tollgate.address, APP);
+        if kind == Kind::AutocommitOff {
+            assert_eq!(run(&mut raw, "SET autocommit = 0"), Answer::Done);
+        }
+        let batches = (0..TRANSACTIONS / CONNECTIONS).map(|n| 1 + connection + n * CONNECTIONS);
+        batches.filter(|batch| transaction(&mut raw, &name, kind, on_error, *batch)).count()
+    };
+    let one = &one;
     let complete: usize = std::thread::scope(|scope| {
-        let one = |connection: usize| {
-            let mut raw = Raw::login(tollgate.address, APP);
-            if kind == Kind::AutocommitOff {
-                assert_eq!(run(&mut raw, "SET autocommit = 0"), Answer::Done);
-            }
-            let batches = (0..TRANSACTIONS / CONNECTIONS).map(|n| 1 + connection + n * CONNECTIONS);
-            batches.filter(|batch| transaction(&mut raw, &name, kind, on_error, *batch)).count()
-        };
-        let one = &one;
         let threads: Vec<_> = (0..CONNECTIONS).map(|connection| scope.spawn(move || one(connection))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a connection")).sum()
     });
