@@ -19,6 +19,7 @@ pub mod proxy;
 mod steering;
 
 mod certificates;
+mod digests;
 mod kill_query;
 mod log;
 mod system_limits;
