@@ -31,6 +31,7 @@ mod readiness;
 mod upstream_loss;
 
 mod rules;
+mod rules_commands;
 
 mod drivers;
 mod tls;
