@@ -33,6 +33,7 @@ mod replication;
 mod upstream_loss;
 
 mod rules;
+mod rules_commands;
 
 mod drivers;
 mod tls;

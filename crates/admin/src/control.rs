@@ -13,9 +13,10 @@ use tokio::sync::oneshot;
 pub enum Command {
     /// Every rule in force or about to be, with what it did so far.
     Rules,
-    /// A rule as `proxy.yaml` would have it, with `for` in place of `expires`.
+    /// A rule as `proxy.yaml` would have it, with `for` in place of `expires`. A text, in which a key that is written twice
+    /// is still seen.
     Add {
-        rule: Json,
+        rule: String,
     },
     /// `{ "for": "2h" | "expires": "…", "reason": "…", "by": "…" }`
     Extend {
@@ -32,12 +33,14 @@ pub enum Command {
     OpenIncident {
         incident: Json,
     },
+    /// `{ "by": "…" }`
     CloseIncident {
         id: String,
+        change: Json,
     },
     /// Who asked what and got what.
     Clients,
-    /// What would become of a query; see [`Explain`](crate::explain).
+    /// What would become of a query: `{ "user": "etl", "sql": "DELETE …" }` and what else is known of who asks.
     Explain {
         question: Json,
     },

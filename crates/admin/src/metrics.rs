@@ -1,29 +1,26 @@
-use std::fmt::Write;
-use std::sync::Arc;
+//! `GET /metrics`: everything that is counted, in Prometheus's text format.
+
+mod clients;
+mod policy;
+mod text;
 
 use axum::extract::State;
+use axum::http::HeaderName;
 use axum::http::header::CONTENT_TYPE;
 use relay::counters::Counter;
-use relay::shared::Shared;
 
-/// Everything that is counted, in Prometheus's text format.
-pub(crate) async fn metrics(
-    State(shared): State<Arc<Shared>>,
-) -> ([(axum::http::HeaderName, &'static str); 1], String) {
-    let mut text = String::new();
+use crate::Sight;
+use text::{Kind, Text};
+
+pub(crate) async fn metrics(State(sight): State<Sight>) -> ([(HeaderName, &'static str); 1], String) {
+    let mut text = Text::default();
     for &counter in Counter::ALL {
-        let (name, help, value) = (counter.name(), counter.help(), shared.counters.value(counter));
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            "# HELP tollgate_{name}_total {help}\n# TYPE tollgate_{name}_total counter\ntollgate_{name}_total {value}\n"
-        );
+        let name = format!("{}_total", counter.name());
+        text.about(Kind::Counter, &name, counter.help()).put(&[], sight.shared.counters.value(counter));
     }
-    let sessions = shared.registry.len();
-    let _ = write!(
-        text,
-        "# HELP tollgate_sessions Connections of clients, logged in or on their way.\n# TYPE tollgate_sessions gauge\n\
-         tollgate_sessions {sessions}\n"
-    );
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+    text.about(Kind::Gauge, "sessions", "Connections of clients, logged in or on their way.")
+        .put(&[], sight.shared.registry.len());
+    policy::put(&mut text, &sight);
+    clients::put(&mut text, &sight.keeper);
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text.into_string())
 }

@@ -1,11 +1,10 @@
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
-use relay::shared::Shared;
+
+use crate::Sight;
 
 /// Whether a load balancer should send clients here: not while draining, and not while the upstream is not reached.
-pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> (StatusCode, String) {
+pub(crate) async fn ready(State(Sight { shared, .. }): State<Sight>) -> (StatusCode, String) {
     if shared.is_draining() {
         return (StatusCode::SERVICE_UNAVAILABLE, "draining\n".to_owned());
     }

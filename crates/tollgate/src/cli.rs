@@ -8,6 +8,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::health::Question;
+use crate::incident_command::{self, IncidentCommand};
+use crate::print::Output;
+use crate::rules_command::{self, RulesCommand};
+use crate::running::Where;
+use crate::{clients_command, reload_command};
 
 /// A MySQL proxy that no client can go around.
 #[derive(Debug, Parser)]
@@ -39,6 +44,30 @@ enum Command {
         #[arg(long)]
         live: bool,
     },
+    /// The rules of a running proxy: see them, add, extend and end them.
+    Rules {
+        #[command(subcommand)]
+        command: RulesCommand,
+    },
+    /// Incidents of a running proxy, and the playbooks that they put in force.
+    Incident {
+        #[command(subcommand)]
+        command: IncidentCommand,
+    },
+    /// Who asks a running proxy, and what they got.
+    Clients {
+        #[command(flatten)]
+        proxy: Where,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Have a running proxy read its file again.
+    Reload {
+        #[command(flatten)]
+        proxy: Where,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 pub fn main() -> ExitCode {
@@ -54,6 +83,10 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Health { address, live } => {
             crate::health::health(address, if live { Question::Live } else { Question::Ready })
         }
+        Command::Rules { command } => rules_command::run(&command),
+        Command::Incident { command } => incident_command::run(&command),
+        Command::Clients { proxy, output } => clients_command::run(&proxy, output),
+        Command::Reload { proxy, output } => reload_command::run(&proxy, output),
     };
     match done {
         Ok(code) => code,

@@ -44,20 +44,25 @@ impl ProbeUser {
         }
     }
 
-    async fn kill(&self, id: u32, address: Option<SocketAddr>) -> mysql_async::Result<()> {
+    /// A connection of its own, to the address that the upstream's name stood for, if that is known.
+    pub(crate) async fn connect(&self, address: Option<SocketAddr>) -> mysql_async::Result<Conn> {
         let opts = match address {
             Some(address) => self.opts.clone().ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
             None => self.opts.clone(),
         };
-        let mut connection = match Conn::new(opts.clone()).await {
+        match Conn::new(opts.clone()).await {
             // As for sessions, `preferred` means TLS where the server has it.
             Err(mysql_async::Error::Driver(mysql_async::DriverError::NoClientSslFlagFromServer))
                 if self.tls_optional =>
             {
-                Conn::new(opts.ssl_opts(None::<SslOpts>)).await?
+                Conn::new(opts.ssl_opts(None::<SslOpts>)).await
             }
-            connected => connected?,
-        };
+            connected => connected,
+        }
+    }
+
+    async fn kill(&self, id: u32, address: Option<SocketAddr>) -> mysql_async::Result<()> {
+        let mut connection = self.connect(address).await?;
         let killed = connection.query_drop(format!("KILL QUERY {id}")).await;
         let _ = connection.disconnect().await;
         killed

@@ -12,6 +12,16 @@ mod check;
 
 mod health;
 
+// Commands to a running proxy.
+mod clients_command;
+mod incident_command;
+mod reload_command;
+mod rules_command;
+
+mod http;
+mod print;
+mod running;
+
 mod run;
 
 pub mod proxy;
@@ -19,6 +29,7 @@ pub mod proxy;
 mod steering;
 
 mod certificates;
+mod digests;
 mod kill_query;
 mod log;
 mod system_limits;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use admin::Sight;
 use admin::control::Command;
 use anyhow::Context;
 use config::Plan;
@@ -13,9 +14,10 @@ use relay::shared::Shared;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
+use crate::kill_query::ProbeUser;
 use crate::proxy::Proxy;
 use crate::steering::{Report, Steering};
-use crate::{log, system_limits};
+use crate::{digests, log, system_limits};
 
 pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
     let (reloader, warnings) = match Reloader::start(path) {
@@ -41,13 +43,17 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
     let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
-    let keeper = steering.keeper();
+    let (keeper, file, digests) = (steering.keeper(), steering.file(), steering.digests());
     let proxy = Proxy::start(plan, Arc::new(Arc::clone(&keeper)))?;
     let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
-        let address = admin::start(address, Arc::clone(proxy.shared()), controller.clone())
+        let sight = Sight { shared: Arc::clone(proxy.shared()), keeper: Arc::clone(&keeper), file };
+        let address = admin::start(address, sight, controller.clone())
             .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
         info!(http = %address, "health and metrics");
+    }
+    if let Some(probe) = &plan.probe {
+        tokio::spawn(digests::learn(digests, ProbeUser::new(&plan.upstream, probe)));
     }
     info!(upstream = %plan.upstream.address, "ready for clients");
     loop {

@@ -8,12 +8,14 @@ mod changes;
 mod describe;
 mod policy;
 mod report;
+mod whom;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use admin::PolicyFile;
 use admin::control::{Command, Controller, Reply, Request};
 use admission::Gatekeeper;
 use anyhow::Context;
@@ -24,6 +26,8 @@ use tracing::{error, info, warn};
 
 pub(crate) use report::Report;
 
+use crate::digests::Digests;
+
 /// How often what each client got is logged.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
 
@@ -33,6 +37,10 @@ pub(crate) struct Steering {
     keeper: Arc<Gatekeeper>,
     watch: Watch,
     looker: Looker,
+    /// Whether the file is what is in force, for the metrics.
+    file: Arc<PolicyFile>,
+    /// What MySQL's digests in rules stand for.
+    digests: Arc<Digests>,
     /// Counts up with every policy, whoever changed it.
     generation: u64,
     /// Rules whose coming end has been logged.
@@ -50,7 +58,10 @@ impl Steering {
             error!("{note}");
         }
         let generation = reloader.generation();
-        let rules = RuleSet::new(policy::rules(&plan.policy, &overlay), &policy::no_digest);
+        let rules = policy::rules(&plan.policy, &overlay);
+        let digests = Arc::new(Digests::default());
+        digests.want(&rules);
+        let rules = RuleSet::new(rules, &|digest| digests.fingerprint(digest));
         let keeper = Gatekeeper::new(policy::policy(&plan.policy, rules, generation), policy::wall_clock(), seed);
         let mut looker = Looker::new(reloader.path());
         let watch = Watch::new(looker.look(Instant::now()));
@@ -60,6 +71,8 @@ impl Steering {
             keeper,
             watch,
             looker,
+            file: Arc::default(),
+            digests,
             generation,
             warned: HashSet::new(),
             report: Report::default(),
@@ -71,6 +84,14 @@ impl Steering {
 
     pub(crate) fn keeper(&self) -> Arc<Gatekeeper> {
         Arc::clone(&self.keeper)
+    }
+
+    pub(crate) fn file(&self) -> Arc<PolicyFile> {
+        Arc::clone(&self.file)
+    }
+
+    pub(crate) fn digests(&self) -> Arc<Digests> {
+        Arc::clone(&self.digests)
     }
 
     /// Starts its thread. It ends when the last [`Controller`] is gone.
@@ -111,7 +132,8 @@ impl Steering {
         let wall = self.keeper.now();
         self.end_what_is_over(wall);
         self.warn_of_ends(wall);
-        if self.overlay.refresh() {
+        let (changed, news) = (self.overlay.refresh(), self.digests.take_news());
+        if changed || news {
             self.apply();
         }
         for note in self.overlay.take_notes() {
@@ -127,7 +149,7 @@ impl Steering {
             Command::End { id, change } => self.end(&id, &change),
             Command::Incidents => Ok(self.describe_incidents()),
             Command::OpenIncident { incident } => self.open_incident(&incident),
-            Command::CloseIncident { id } => self.close_incident(&id),
+            Command::CloseIncident { id, change } => self.close_incident(&id, &change),
             Command::Clients => Ok(self.describe_clients()),
             Command::Explain { .. } => Err(describe::invalid("explain")),
             Command::Reload => self.reload(Trigger::Request),
@@ -137,7 +159,9 @@ impl Steering {
     /// Reads the file again; whatever is wrong with it, the old plan stays.
     fn reload(&mut self, trigger: Trigger) -> Reply {
         let taken: Vec<RuleId> = self.overlay.rules().iter().map(|rule| rule.id.clone()).collect();
-        match self.reloader.reload(trigger, &taken, self.keeper.now()) {
+        let outcome = self.reloader.reload(trigger, &taken, self.keeper.now());
+        self.file.set_refused(matches!(outcome, Outcome::Refused(_)));
+        match outcome {
             Outcome::Unchanged => Ok(describe::reloaded("unchanged", self.generation, None, &[])),
             Outcome::NeedsRestart { keys } => {
                 warn!(keys = keys.join(", "), "proxy.yaml has changed in what takes a restart");
@@ -168,7 +192,9 @@ impl Steering {
         self.generation += 1;
         let plan = self.reloader.plan();
         let previous = self.keeper.policy();
-        let rules = RuleSet::after(&previous.rules, policy::rules(&plan.policy, &self.overlay), &policy::no_digest);
+        let rules = policy::rules(&plan.policy, &self.overlay);
+        self.digests.want(&rules);
+        let rules = RuleSet::after(&previous.rules, rules, &|digest| self.digests.fingerprint(digest));
         self.keeper.apply(policy::policy(&plan.policy, rules, self.generation));
     }
 

@@ -1,18 +1,51 @@
 //! What is in force, as operators see it.
 
 use admin::control::{ControlError, ControlErrorKind};
-use rules::{Mode, Query, Rule, Tables, Timestamp, lifetime};
+use admission::policy::Policy;
+use rules::{CompiledRule, Mode, Rule, Timestamp, lifetime};
 use serde_json::{Value as Json, json};
-use statement::{Class, Fingerprint, Shapes};
 
 use super::Steering;
+use crate::digests;
 
 impl Steering {
     pub(super) fn describe_rules(&self) -> Json {
         let now = self.keeper.now();
         let policy = self.keeper.policy();
-        let rules: Vec<Json> = policy.rules.rules().iter().map(|rule| rule_json(rule, self, now)).collect();
+        let rules = policy.rules.rules().iter();
+        let rules: Vec<Json> = rules.map(|rule| self.rule_json(rule, Some(rule), &policy, now)).collect();
         json!({ "generation": self.generation, "now": now.to_string(), "mode": policy.defaults.mode.as_str(), "rules": rules })
+    }
+
+    /// One rule, which may have just ended.
+    pub(super) fn describe_rule(&self, rule: &Rule, now: Timestamp) -> Json {
+        let policy = self.keeper.policy();
+        let compiled = policy.rules.rules().iter().find(|known| known.id == rule.id);
+        self.rule_json(rule, compiled.map(AsRef::as_ref), &policy, now)
+    }
+
+    /// A rule as it would be written, with where it stands and what it did.
+    fn rule_json(&self, rule: &Rule, compiled: Option<&CompiledRule>, policy: &Policy, now: Timestamp) -> Json {
+        let mut json = config::rule::to_json(rule);
+        let (running, sessions) = self.keeper.used(&rule.id);
+        if let Some(object) = json.as_object_mut() {
+            let mut put = |key: &str, value: Json| object.insert(key.to_owned(), value);
+            put("origin", json!(rule.origin.as_str()));
+            put("in_force", json!(mode_in_force(rule, policy).as_str()));
+            put("seconds_left", json!(rule.expires.map(|expires| expires.since(now).as_secs())));
+            put("ending", json!(lifetime::is_ending(rule, now)));
+            put("expired", json!(rule.expires.is_some_and(|expires| expires <= now)));
+            put("decided", json!(compiled.map_or(0, |rule| rule.hits().matched())));
+            put("last_decided", json!(compiled.and_then(|rule| rule.hits().last()).map(|last| last.to_string())));
+            let unknown = digests::named(rule).filter(|digest| self.digests.fingerprint(digest).is_none());
+            let unknown: Vec<Json> = unknown.map(|digest| json!(digest)).collect();
+            if !unknown.is_empty() {
+                put("unknown_digests", json!(unknown));
+            }
+            put("running", json!(running));
+            put("sessions", json!(sessions));
+        }
+        json
     }
 
     pub(super) fn describe_incidents(&self) -> Json {
@@ -65,78 +98,15 @@ impl Steering {
             .collect();
         json!({ "waiting": self.keeper.waiting(), "clients": clients })
     }
-
-    /// Whom a rule concerns now: the clients that it would decide about, and those whom another rule shields from it.
-    pub(super) fn whom_it_hits(&self, rule: &Rule, now: Timestamp) -> (Vec<String>, Vec<Json>) {
-        let policy = self.keeper.policy();
-        let (mut hits, mut shielded) = (Vec::new(), Vec::new());
-        let Some(compiled) = policy.rules.rules().iter().find(|known| known.id == rule.id) else {
-            return (hits, shielded);
-        };
-        for (client, _) in self.keeper.clients() {
-            let identity = client.value.identity();
-            for class in client.value.classes() {
-                let considered = policy.rules.explain(identity, &SomeQuery(class), now, Mode::Enforce);
-                let Some(own) = considered.iter().find(|one| one.rule == &**compiled) else { continue };
-                let rules::Outcome::Matches { owns, shielded: by, .. } = &own.outcome else { continue };
-                if !owns.is_empty() {
-                    hits.push(identity.name.to_string());
-                }
-                for owner in by.iter().filter_map(|one| one.by) {
-                    shielded.push(json!({ "client": identity.name.as_str(), "by": *owner.id }));
-                }
-            }
-        }
-        hits.sort();
-        hits.dedup();
-        shielded.dedup();
-        (hits, shielded)
-    }
 }
 
-/// Any statement of a class, of which nothing else is known.
-struct SomeQuery(Class);
-
-impl Query for SomeQuery {
-    fn schema(&self) -> Option<&[u8]> {
-        None
+/// What a rule's own mode comes to: the whole proxy's counts first.
+fn mode_in_force(rule: &Rule, policy: &Policy) -> Mode {
+    match (policy.defaults.mode, rule.mode.unwrap_or_default()) {
+        (Mode::Off, _) | (_, Mode::Off) => Mode::Off,
+        (Mode::Warn, _) | (_, Mode::Warn) => Mode::Warn,
+        (Mode::Enforce, Mode::Enforce) => Mode::Enforce,
     }
-
-    fn class(&self) -> Class {
-        self.0
-    }
-
-    fn shapes(&self) -> Shapes {
-        Shapes::empty()
-    }
-
-    fn fingerprint(&self) -> Fingerprint {
-        Fingerprint(0)
-    }
-
-    fn tables(&self) -> Tables<'_> {
-        Tables::Unknown
-    }
-}
-
-/// A rule as it would be written, with where it stands and what it did.
-pub(super) fn rule_json(rule: &Rule, steering: &Steering, now: Timestamp) -> Json {
-    let mut json = config::rule::to_json(rule);
-    let policy = steering.keeper.policy();
-    let compiled = policy.rules.rules().iter().find(|known| known.id == rule.id);
-    let (running, sessions) = steering.keeper.used(&rule.id);
-    if let Some(object) = json.as_object_mut() {
-        let mut put = |key: &str, value: Json| object.insert(key.to_owned(), value);
-        put("origin", json!(rule.origin.as_str()));
-        put("seconds_left", json!(rule.expires.map(|expires| expires.since(now).as_secs())));
-        put("ending", json!(lifetime::is_ending(rule, now)));
-        put("expired", json!(rule.expires.is_some_and(|expires| expires <= now)));
-        put("decided", json!(compiled.map_or(0, |rule| rule.hits().matched())));
-        put("last_decided", json!(compiled.and_then(|rule| rule.hits().last()).map(|last| last.to_string())));
-        put("running", json!(running));
-        put("sessions", json!(sessions));
-    }
-    json
 }
 
 pub(super) fn reloaded(outcome: &str, generation: u64, diff: Option<&str>, needs_restart: &[String]) -> Json {

@@ -9,7 +9,6 @@ use admission::unit::Graces;
 use config::ErrorPreset;
 use config::overlay::Overlay;
 use rules::{Rule, RuleSet, Timestamp};
-use statement::Fingerprint;
 
 /// Every rule, those that are built in first.
 pub(super) fn rules(policy: &config::Policy, overlay: &Overlay) -> Vec<Rule> {
@@ -34,11 +33,6 @@ pub(super) fn policy(policy: &config::Policy, rules: RuleSet, generation: u64) -
     };
     let queue = Queue { per_identity: policy.queue.per_identity, total: policy.queue.total };
     Policy::new(generation, policy.identity.clone(), defaults, queue, rules)
-}
-
-/// No digest has been learnt.
-pub(super) fn no_digest(_digest: &str) -> Option<Fingerprint> {
-    None
 }
 
 pub(super) fn wall_clock() -> Wall {
