@@ -46,7 +46,7 @@ impl Verdict {
         let (favoured, other) = (queries("billing"), queries("report"));
         if favoured > other {
             self.rules =
-                Some(format!("billing and report asked alike: {favoured} to {other} answers, as the rules say."));
+                Some(format!("Two asked alike: billing got {favoured} answers, report {other}, as the rules say."));
         } else {
             self.failure(format!("billing is favoured and got {favoured} answers, report {other}"));
         }

@@ -107,7 +107,7 @@ fn it_ends_by_itself_after_the_seconds_asked_for() {
         // Four connections of web, one of billing and one of report.
         "| sessions 6 | replica: ",
         "| held report:etl ",
-        "answers, as the rules say.",
+        "as the rules say.",
         "and as many on the primary and on the replica",
         "their folders are removed",
     ] {
