@@ -18,7 +18,7 @@ const REPLIES: &str = include_str!("../crates/wire/src/fixtures/replies.txt");
 /// With the key of a server.
 const PUBLIC_KEYS: &str = include_str!("../crates/relay/src/password_exchange/tests.rs");
 
-const STATEMENTS: [&str; 12] = [
+const STATEMENTS: [&str; 22] = [
     "KILL 5",
     "kill query -2147483648; SELECT 1",
     "/*!50000 KILL */ CONNECTION 0x80000001",
@@ -31,6 +31,16 @@ const STATEMENTS: [&str; 12] = [
     "XA START 'x'; XA PREPARE 'x'",
     "SELECT \"it's\", 'a\\'b', N'x', _utf8'x', x'1F', 1.5e3, @@a, `b``c` -- end\n;# more\nKILL 9",
     "EXPLAIN ANALYZE SELECT release_lock('a') /* KILL 5 */",
+    "WITH c AS (SELECT 1), d (x) AS (SELECT 2) DELETE FROM t WHERE a IN (SELECT * FROM c)",
+    "SELECT * FROM t WHERE b = (SELECT c FROM u LIMIT 1 FOR UPDATE) INTO OUTFILE 'x'",
+    "SET STATEMENT max_statement_time=1 FOR SET @a = (SELECT f(1), db.f(2), now (), `now`() FROM t)",
+    "EXECUTE IMMEDIATE 'DR\\OP TABLE t'; PREPARE s FROM @x; EXECUTE s USING @a; DROP PREPARE s",
+    "SET sql_mode = '', NAMES gbk; SELECT \"\\\", '\\' -- '",
+    "EXPLAIN ANALYZE FORMAT=JSON INTO @v (SELECT 1 UNION TABLE t LIMIT 5); COMMIT AND CHAIN; USE `x`",
+    "INSERT /* gh-ost */ IGNORE INTO db.t (a, b) VALUES (1, NOW()), (-2, NOW()) ON DUPLICATE KEY UPDATE a = VALUES(a)",
+    "SELECT ?, ... , (?) /* , ... */ , (_charset) ? , @@`x` , @? FROM `t` WHERE `a` IN (...) AND `b` != - ?",
+    "SELECT CONCAT(@@sql_mode, ',x'), REPLACE(@a, 'x', ''), CAST('a' AS BINARY(9)) FROM DUAL",
+    "BEGIN NOT ATOMIC DELETE FROM t; END; LOCK TABLES t WRITE; SHOW TABLES WHERE SLEEP(1)",
 ];
 
 /// As libraries and tools write them.
@@ -60,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     put("framing", "v1", b"\x00\x00PROXY TCP4 192.0.2.1 192.0.2.2 1 65535\r\n")?;
     put("framing", "v2", b"\x00\x00\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0C\x01\x02\x03\x04\x05\x06\x07\x08\0\x01\0\x02")?;
     for (at, sql) in STATEMENTS.iter().enumerate() {
-        for flags in [0, 7, 8, 24] {
+        for flags in [0, 7, 8, 24, 40] {
             put("statement", &format!("{at}-{flags}"), &[&[flags], sql.as_bytes()].concat())?;
         }
     }

@@ -1,9 +1,10 @@
-//! Statements of any bytes: tokens in order, and a translated KILL names the other connection and nothing else changes.
+//! Statements of any bytes: tokens in order, a translated KILL names the other connection and nothing else changes, what is
+//! scanned lies inside the text, and what is normalised stays what it is.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use statement::locks::LockState;
-use statement::{Charset, Extent, Lexer, Mode, Server, kill, locks};
+use statement::{Charset, Class, Doubt, Extent, Lexer, Mode, Outcome, Server, fingerprint, kill, locks, normalize, parse, scan};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&flags, sql)) = input.split_first() else { return };
@@ -16,7 +17,7 @@ fuzz_target!(|input: &[u8]| {
             0 => Server::Unknown,
             1 => Server::MySql(90_704),
             2 => Server::MySql(50_700),
-            _ => Server::MariaDb(101_106),
+            _ => Server::MariaDb(101_118),
         },
     };
     tokens(sql, mode);
@@ -24,7 +25,8 @@ fuzz_target!(|input: &[u8]| {
     let mut state = LockState::default();
     state.apply(locks::effect(sql, mode));
     state.apply_failed(locks::effect(sql, mode));
-    let _ = state.holds_any();
+    scanned(sql, mode, &state);
+    normalised(sql, mode);
 });
 
 fn tokens(sql: &[u8], mode: Mode) {
@@ -51,4 +53,33 @@ fn kills(sql: &[u8], mode: Mode) {
     let back = kill::translate(&translated, mode, |id| Some(id ^ 0x5555_5555)).expect("KILLs");
     let ids: Vec<_> = kill::find(&back, mode).map(|target| target.id).collect();
     assert!(ids.iter().eq(found.iter().map(|target| &target.id)));
+}
+
+fn scanned(sql: &[u8], mode: Mode, state: &LockState) {
+    let found = scan(sql, mode);
+    for range in [&found.leading, &found.trailing].into_iter().chain(&found.infix).chain(&found.schema) {
+        assert!(range.start <= range.end && range.end <= sql.len(), "{found:?}");
+    }
+    assert!(!found.free || found.class.strictness() <= Class::Read.strictness(), "{found:?}");
+    assert!(!(found.free && (found.takes_lock || found.doubt != Doubt::None)), "{found:?}");
+    assert!(!found.takes_lock || found.class.locks_or_writes(), "{found:?}");
+    assert!(mode.extent == Extent::Whole || found.class.locks_or_writes(), "{found:?}");
+    assert!(!state.holds_any() || found.takes_lock, "{found:?}");
+    // Statements before and after make no text milder.
+    let more = [b"SELECT 1; ".as_slice(), sql].concat();
+    if !sql.starts_with(b"\xEF\xBB\xBF") && found.statements < 255 {
+        assert!(scan(&more, mode).class.strictness() >= found.class.strictness(), "{found:?}");
+    }
+    let parsed = parse(sql, mode);
+    assert!(parsed.class.strictness() >= found.class.strictness(), "{found:?} {parsed:?}");
+    if found.doubt == Doubt::Functions && (parsed.foreign_functions || parsed.outcome == Outcome::Failed) {
+        assert!(parsed.class.locks_or_writes(), "{found:?} {parsed:?}");
+    }
+}
+
+fn normalised(sql: &[u8], mode: Mode) {
+    let _ = fingerprint(sql, mode);
+    let normal = normalize(sql, mode, 300);
+    assert!(normal.len() <= 300);
+    assert!(normalize(sql, mode, 1 << 20).starts_with(normal.trim_end_matches('…')));
 }

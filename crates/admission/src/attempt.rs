@@ -12,8 +12,8 @@ use crate::unit::{BRIEF, Bound, LOCKED};
 /// A lost roll is tried again after this, more or less by half: as a client that behaves would.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// How long a rule whose hours may change is believed while something waits for it.
-const HOURS: Duration = Duration::from_secs(1);
+/// For a delay that is longer than clocks can count.
+const AGES: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// A unit on its way, from its arrival on.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Attempt {
             Bound::Brief => wanted.min(BRIEF),
             Bound::Locked => wanted.min(LOCKED),
         };
-        self.arrival + allowed
+        self.arrival.checked_add(allowed).unwrap_or_else(|| self.arrival + AGES)
     }
 
     /// `roll` gives numbers from 0 to 1, 1 not among them.
@@ -98,25 +98,32 @@ impl Attempt {
         now: Instant,
         roll: &mut dyn FnMut() -> f64,
     ) -> Step {
-        let same = |rolled: &Rolled| rolled.rule == rule.id && rolled.ratio == ratio;
-        match &self.dice {
-            Dice::Won(rolled) if same(rolled) => return Step::Go,
-            Dice::Lost(rolled, again) if same(rolled) && now < *again => {
-                return self.wait_or_refuse(rule, defaults, now, Some(*again), Reason::Ratio);
-            }
-            Dice::NotRolled | Dice::Won(_) | Dice::Lost(..) => {}
-        }
-        // The last word is the deadline's, not another roll's.
-        let is_over = matches!(self.dice, Dice::Lost(..)) && now >= self.deadline(rule, defaults);
-        if !is_over && roll() >= ratio {
-            self.dice = Dice::Won(Rolled { rule: rule.id.clone(), ratio });
+        if ratio <= 0.0 {
             return Step::Go;
         }
-        let again = now + AGAIN.mul_f64(0.5 + roll());
-        self.dice = Dice::Lost(Rolled { rule: rule.id.clone(), ratio }, again);
+        let same = |rolled: &Rolled| rolled.rule == rule.id && rolled.ratio == ratio;
+        match &self.dice {
+            Dice::Won(won) if same(won) => return Step::Go,
+            Dice::Lost(lost, again) if same(lost) => {
+                let again = *again;
+                // The last word is the deadline's, not another roll's.
+                if now < again || now >= self.deadline(rule, defaults) {
+                    return self.wait_or_refuse(rule, defaults, now, Some(again), Reason::Ratio);
+                }
+            }
+            // Another rule's roll says nothing of this one's.
+            Dice::NotRolled | Dice::Won(_) | Dice::Lost(..) => {}
+        }
+        let rolled = || Rolled { rule: rule.id.clone(), ratio };
+        if roll() >= ratio {
+            self.dice = Dice::Won(rolled());
+            return Step::Go;
+        }
         if self.rejects(rule, defaults) {
             return Step::Refuse(Reason::Ratio);
         }
+        let again = now + AGAIN.mul_f64(0.5 + roll());
+        self.dice = Dice::Lost(rolled(), again);
         self.wait_or_refuse(rule, defaults, now, Some(again), Reason::Ratio)
     }
 
@@ -140,11 +147,7 @@ impl Attempt {
             // What holds locks must finish.
             return if self.bound == Bound::Locked { Step::Go } else { Step::Refuse(reason) };
         }
-        let mut until = again.map_or(deadline, |again| again.min(deadline));
-        if rule.active.is_some() {
-            until = until.min(now + HOURS);
-        }
-        Step::Wait(until)
+        Step::Wait(again.map_or(deadline, |again| again.min(deadline)))
     }
 }
 

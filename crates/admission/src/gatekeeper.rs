@@ -1,34 +1,44 @@
 //! What all sessions' gates share: the policy in force, the limits, the clients and their counts.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use identity::{Client as Known, Clients};
-use rules::{Mode, Timestamp};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rules::Timestamp;
 use statement::ParseCache;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::limits::{Limits, Need};
+use crate::connections::{Connections, Full};
+use crate::limits::Limits;
+use crate::login::Login;
 use crate::policy::Policy;
 use crate::port::{Admission, Client, Gate, Refusal};
 use crate::refusal::{Reason, Words, too_many_connections};
-use crate::session_gate::{Asker, SessionGate};
+use crate::room::Room;
+use crate::session_gate::SessionGate;
 use crate::stats::{ClientStats, Counted};
 
 pub struct Gatekeeper {
-    pub(crate) policy: ArcSwap<Policy>,
+    policy: Arc<ArcSwap<Policy>>,
     /// The generation of `policy`, where a session can see cheaply that it has changed.
     pub(crate) generation: AtomicU64,
     changed: watch::Sender<u64>,
+    /// Policies are put in force one after the other.
+    applying: Mutex<()>,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) connections: Arc<Limits>,
+    /// What runs under the limits of rules that only warn.
+    pub(crate) shadows: Arc<Limits>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) clients: Clients<ClientStats>,
     pub(crate) parsed: ParseCache,
-    /// Units that wait, of all clients.
-    pub(crate) waiting: AtomicUsize,
+    pub(crate) room: Arc<Room>,
+    pub(crate) conflicts: AtomicU64,
     started: Instant,
     wall: Wall,
     seeds: AtomicU64,
@@ -47,15 +57,19 @@ impl Gatekeeper {
     /// `seed` decides every roll of the dice.
     pub fn new(policy: Policy, wall: Wall, seed: u64) -> Arc<Gatekeeper> {
         let generation = policy.generation;
+        let policy = Arc::new(ArcSwap::from_pointee(policy));
         Arc::new(Gatekeeper {
-            policy: ArcSwap::from_pointee(policy),
+            connections: Connections::new(Arc::clone(&policy)),
+            policy,
             generation: AtomicU64::new(generation),
             changed: watch::channel(generation).0,
+            applying: Mutex::default(),
             limits: Arc::default(),
-            connections: Arc::default(),
+            shadows: Arc::default(),
             clients: Clients::default(),
             parsed: ParseCache::new(),
-            waiting: AtomicUsize::new(0),
+            room: Arc::default(),
+            conflicts: AtomicU64::new(0),
             started: Instant::now(),
             wall,
             seeds: AtomicU64::new(seed),
@@ -66,9 +80,12 @@ impl Gatekeeper {
         self.policy.load_full()
     }
 
-    /// Puts a policy in force. What is held is judged anew.
-    pub fn apply(&self, policy: Policy) {
-        let generation = policy.generation;
+    /// Puts a policy in force. What is held is judged anew. Its generation must be another than the one before, or sessions
+    /// would not see it: if it is not higher, it is made so.
+    pub fn apply(&self, mut policy: Policy) {
+        let _one_at_a_time = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = policy.generation.max(self.generation.load(Ordering::Relaxed) + 1);
+        policy.generation = generation;
         self.policy.store(Arc::new(policy));
         self.generation.store(generation, Ordering::Release);
         self.changed.send_replace(generation);
@@ -86,9 +103,9 @@ impl Gatekeeper {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn seed(&self) -> u64 {
+    pub(crate) fn dice(&self) -> SmallRng {
         // SplitMix64's constant: consecutive seeds are far apart.
-        self.seeds.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
+        SmallRng::seed_from_u64(self.seeds.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed))
     }
 
     /// Every client that is remembered, and what it asked and got.
@@ -100,68 +117,54 @@ impl Gatekeeper {
         self.clients.list().into_iter().map(counted).collect()
     }
 
+    /// Units that wait, of all clients.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.room.count()
     }
 
-    /// Units that run under a rule's `max_concurrency`, and sessions under its `max_connections`.
+    /// Units that run under a rule's `max_concurrency`, in force or only warning, and sessions under its
+    /// `max_connections`.
     pub fn used(&self, rule: &str) -> (u32, u32) {
-        (self.limits.used(rule), self.connections.used(rule))
+        let running = self.limits.used(rule) + self.shadows.used(rule);
+        (running, self.connections.used(rule, self.now()))
     }
 
-    /// The limits on connections that concern a client, by its login.
-    fn connection_needs(&self, policy: &Policy, asker: &Asker, schema: Option<&[u8]>) -> Vec<Need> {
-        if policy.defaults.mode != Mode::Enforce {
-            return Vec::new();
-        }
-        let owners = asker.judge_login(policy, schema, self.now()).enforced;
-        let need = |rule: &rules::CompiledRule| {
-            let limit = rule.effect.limits.max_connections?;
-            Some(Need { rule: rule.id.clone(), limit, generation: policy.generation })
-        };
-        owners.iter().filter_map(need).collect()
+    /// How often something that a client said of itself did not count, because it also said otherwise or too much.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.load(Ordering::Relaxed)
     }
 
-    fn too_many(&self, asker: &Asker, needs: &[Need]) -> Refusal {
-        let full = needs.iter().find(|need| self.connections.used(&need.rule) >= need.limit).or(needs.first());
-        asker.stats.rejected();
+    /// What a client without room under `max_connections` gets.
+    pub(crate) fn too_many(&self, full: &Full, client: &str) -> Refusal {
         too_many_connections(&Words {
-            rule: full.map_or("-", |need| &need.rule),
+            rule: &full.0,
             reason: Reason::Connections,
-            client: asker.identities.claimed.name.as_str(),
-            retry_after: std::time::Duration::from_secs(1),
-            id: self.seed(),
+            client,
+            retry_after: Duration::from_secs(1),
+            id: self.dice().random(),
         })
-    }
-
-    /// Places under the limits on connections.
-    pub(crate) fn take_connection(
-        &self,
-        policy: &Policy,
-        asker: &Asker,
-        schema: Option<&[u8]>,
-    ) -> Result<Option<crate::limits::Places>, Refusal> {
-        let needs = self.connection_needs(policy, asker, schema);
-        if needs.is_empty() {
-            return Ok(None);
-        }
-        self.connections.take(&needs).map(Some).ok_or_else(|| self.too_many(asker, &needs))
     }
 }
 
 /// An [`Admission`] needs to hand itself to its gates.
 impl Admission for Arc<Gatekeeper> {
+    /// Nothing is remembered of one who may be anybody.
     fn may_connect(&self, client: &Client<'_>) -> Result<(), Refusal> {
         let policy = self.policy.load();
-        if policy.rules.is_empty() {
+        if !policy.limits_connections() {
             return Ok(());
         }
-        let asker = Asker::of_connection(self, &policy, client);
-        let needs = self.connection_needs(&policy, &asker, client.database);
-        if self.connections.has_room(&needs) { Ok(()) } else { Err(self.too_many(&asker, &needs)) }
+        let login = Login::new(client);
+        self.connections.look(&login, self.now()).map_err(|full| {
+            let identities = login.identities(&policy.identity);
+            self.too_many(&full, identities.claimed.name.as_str())
+        })
     }
 
     fn enter(&self, client: &Client<'_>) -> Result<Box<dyn Gate>, Refusal> {
         Ok(Box::new(SessionGate::new(Arc::clone(self), client)?))
     }
 }
+
+#[cfg(test)]
+mod tests;

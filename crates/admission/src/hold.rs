@@ -1,4 +1,5 @@
-//! A unit that waits: for its next roll, for a place, for its rule to end. It is judged anew whenever the policy changes.
+//! A unit that waits: for its next roll, for a place, for its rule to end. It is judged anew whenever the policy changes,
+//! and once a second for what only the clock changes.
 //!
 //! The future is dropped when its client leaves, is killed or the proxy shuts down: everything it has goes with it.
 
@@ -8,254 +9,255 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use rules::{CompiledRule, Fields, Mode, RuleId, Share};
-use tokio::sync::watch;
+use rules::{Action, CompiledRule, Fields, RuleId};
 use tokio::time::{Instant, sleep, sleep_until};
-use tracing::debug;
 
 use crate::attempt::{Attempt, Step};
 use crate::gatekeeper::Gatekeeper;
-use crate::limits::{Need, Places, Waiter};
-use crate::policy::{Defaults, Policy};
+use crate::limits::{Limits, Need, Places, Waiter, Waiting};
+use crate::policy::Policy;
 use crate::port::{Permit, Refusal};
 use crate::question::KnownQuestion;
-use crate::refusal::{Reason, Words, refusal};
+use crate::refusal::Reason;
+use crate::refusing::{Stopped, pause};
+use crate::room::{End, Seat};
 use crate::session_gate::Asker;
-use crate::stats::{Effect, take};
+use crate::stats::Effect;
 use crate::unit::Bound;
+use crate::warned::Passing;
+
+/// How long what was judged is believed: hours begin and end, and clocks are set.
+const BELIEVED: Duration = Duration::from_secs(1);
 
 /// Everything that a unit which waits needs to be judged again.
 pub(crate) struct Held {
     pub(crate) keeper: Arc<Gatekeeper>,
+    /// That `asker` is of.
+    pub(crate) policy: Arc<Policy>,
     pub(crate) asker: Arc<Asker>,
     pub(crate) question: KnownQuestion,
     pub(crate) attempt: Attempt,
     /// What the first judgement said.
     pub(crate) step: Step,
-    /// Limits that its unit has places under already.
-    pub(crate) has: Vec<RuleId>,
+    /// What its unit has places under already.
+    pub(crate) had: Had,
+    /// The rules that have been counted for holding it.
+    pub(crate) blamed: Vec<(RuleId, Reason)>,
     pub(crate) dice: SmallRng,
+    pub(crate) seat: Seat,
 }
 
-/// Why a unit does not go on.
-struct Stopped {
-    rule: Option<RuleId>,
-    reason: Reason,
-    retry_after: Duration,
+/// Limits that a unit has places under, those that only warn apart.
+#[derive(Debug, Default)]
+pub(crate) struct Had {
+    pub(crate) limits: Vec<RuleId>,
+    pub(crate) shadows: Vec<RuleId>,
+}
+
+impl Had {
+    pub(crate) fn of(keeper: &Gatekeeper, places: &[Places]) -> Had {
+        let under =
+            |limits: &Arc<Limits>| places.iter().flat_map(|places| places.rules_under(limits)).cloned().collect();
+        Had { limits: under(&keeper.limits), shadows: under(&keeper.shadows) }
+    }
+}
+
+/// A place in the queue for these limits.
+struct Line {
+    rules: Vec<RuleId>,
+    waiting: Waiting,
+}
+
+impl Line {
+    fn is_for(&self, needs: &[Need]) -> bool {
+        self.rules.len() == needs.len() && needs.iter().all(|need| self.rules.contains(&need.rule))
+    }
 }
 
 /// Cancel safe: dropped, it was never there.
 pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
-    let mut changes = held.keeper.changes();
-    let mut policy = held.keeper.policy();
-    let stopped = match Wait::begin(&held, &policy) {
-        Some(mut wait) => match held.wait(&mut policy, &mut changes).await {
-            Ok(permit) => {
-                wait.ended = true;
-                held.asker.stats.held(held.attempt.arrival.elapsed());
-                held.asker.stats.passed();
-                return Ok(permit);
-            }
-            Err(stopped) => {
-                wait.ended = true;
-                stopped
-            }
-        },
-        None => Stopped { rule: None, reason: Reason::Queue, retry_after: Duration::from_secs(1) },
-    };
-    Err(held.refuse(&policy, &stopped).await)
+    match held.wait().await {
+        Ok(permit) => {
+            held.seat.ends(End::Passed);
+            Ok(permit)
+        }
+        Err(stopped) => {
+            let fingerprint = held.question.known.as_ref().map(|(fingerprint, _)| *fingerprint);
+            let refusal = stopped.refuse(&held.policy, &held.asker, || fingerprint, &mut held.dice);
+            held.seat.ends(End::Rejected);
+            sleep(pause(&held.policy.defaults, &mut held.dice)).await;
+            Err(refusal)
+        }
+    }
+}
+
+/// What comes of a judgement.
+enum Next {
+    Pass(Option<Places>),
+    Stop(Stopped),
+    Wait(Instant),
 }
 
 impl Held {
-    async fn wait(&mut self, policy: &mut Arc<Policy>, changes: &mut watch::Receiver<u64>) -> Result<Permit, Stopped> {
+    async fn wait(&mut self) -> Result<Permit, Stopped> {
+        let mut changes = self.keeper.changes();
+        let mut line = None;
         let mut first = Some(self.step);
         loop {
             changes.mark_unchanged();
-            if self.keeper.generation.load(Ordering::Acquire) != policy.generation {
-                *policy = self.keeper.policy();
-                self.asker = self.asker.renewed(&self.keeper, policy);
+            if self.renew() {
                 first = None;
             }
-            let current = Arc::clone(policy);
-            let fields = self.judge(&current);
-            let dice = &mut self.dice;
-            let now = Instant::now();
-            let step = match first.take() {
-                Some(step) => step,
-                None => self.attempt.step(fields.share, &current.defaults, now, &mut || dice.random()),
+            let until = match self.next(first.take(), &mut line) {
+                Next::Pass(places) => return Ok(self.pass(places)),
+                Next::Stop(stopped) => return Err(stopped),
+                Next::Wait(until) => until,
             };
-            match step {
-                Step::Exempt => return Ok(Permit::free()),
-                Step::Go => match self.places(&current, &fields, changes).await? {
-                    Some(permit) => return Ok(permit),
-                    None => continue,
-                },
-                Step::Wait(until) => {
-                    self.note(&fields);
-                    tokio::select! {
-                        () = sleep_until(self.or_expiry(until, &fields)) => {}
-                        _ = changes.changed() => {}
-                    }
-                }
-                Step::Refuse(reason) => return Err(self.stopped(fields.share, reason)),
+            tokio::select! {
+                biased;
+                places = called(&mut line) => return Ok(self.pass(Some(places))),
+                _ = changes.changed() => {}
+                () = sleep_until(until) => {}
             }
         }
     }
 
-    fn judge<'p>(&self, policy: &'p Policy) -> Fields<'p> {
-        if policy.rules.is_empty() || policy.defaults.mode == Mode::Off {
-            return Fields::default();
+    /// Takes up a new policy. Who asks was settled when it asked.
+    fn renew(&mut self) -> bool {
+        if self.keeper.generation.load(Ordering::Acquire) == self.policy.generation {
+            return false;
         }
-        policy.in_force(self.asker.judge(policy, &self.question, self.keeper.now())).0
+        self.policy = self.keeper.policy();
+        self.asker = Arc::new(self.asker.under(&self.policy));
+        true
     }
 
-    /// Places under every limit. `None`: the policy has changed, so ask again.
-    async fn places(
-        &mut self,
-        policy: &Policy,
-        fields: &Fields<'_>,
-        changes: &mut watch::Receiver<u64>,
-    ) -> Result<Option<Permit>, Stopped> {
-        let needs: Vec<Need> = policy.needs(fields).filter(|need| !self.has.contains(&need.rule)).collect();
+    fn judge<'p>(&self, policy: &'p Policy) -> (Fields<'p>, Option<Fields<'p>>) {
+        if policy.is_idle() {
+            return (Fields::default(), None);
+        }
+        policy.in_force(self.asker.who.judge(policy, &self.question, self.keeper.now()))
+    }
+
+    fn next(&mut self, known: Option<Step>, line: &mut Option<Line>) -> Next {
+        let policy = Arc::clone(&self.policy);
+        let (fields, _) = self.judge(&policy);
+        let now = Instant::now();
+        let dice = &mut self.dice;
+        let roll = &mut || dice.random();
+        let step = known.unwrap_or_else(|| self.attempt.step(fields.share, &policy.defaults, now, roll));
+        let (until, rule, reason) = match step {
+            Step::Exempt => return Next::Pass(None),
+            Step::Refuse(reason) => return Next::Stop(self.stopped(fields.share, reason)),
+            Step::Wait(until) => {
+                *line = None;
+                (until, fields.share, fields.share.map_or(Reason::Ratio, Reason::of_share))
+            }
+            Step::Go => match self.stand_in_line(&policy, &fields, line, now) {
+                Ok((until, rule)) => (until, Some(rule), Reason::Concurrency),
+                Err(next) => return next,
+            },
+        };
+        if let Some(rule) = rule {
+            self.blame(&rule.id, reason);
+        }
+        Next::Wait(self.believed(until, &fields, now))
+    }
+
+    /// Until when, and for which rule's limit. `Err`: there is nothing to stand in line for, or no longer.
+    fn stand_in_line<'p>(
+        &self,
+        policy: &'p Policy,
+        fields: &Fields<'p>,
+        line: &mut Option<Line>,
+        now: Instant,
+    ) -> Result<(Instant, &'p CompiledRule), Next> {
+        let limits = &self.keeper.limits;
+        let needs: Vec<Need> = policy.needs(fields).filter(|need| !self.had.limits.contains(&need.rule)).collect();
         if needs.is_empty() {
-            return Ok(Some(Permit::free()));
+            return Err(Next::Pass(None));
         }
-        if let Some(places) = self.keeper.limits.take(&needs) {
-            return Ok(Some(Permit::with(places)));
-        }
-        let limits = fields.concurrency.iter().filter(|rule| needs.iter().any(|need| need.rule == rule.id));
-        let deadlines = limits.map(|rule| (self.attempt.deadline(rule, &policy.defaults), rule));
-        let Some((deadline, rule)) = deadlines.min_by_key(|(deadline, _)| *deadline) else {
-            return Ok(Some(Permit::free()));
-        };
-        let rejects = rule.action.unwrap_or(policy.defaults.action) == rules::Action::Reject;
-        if rejects && self.attempt.bound() != Bound::Locked {
-            return Err(self.stopped(Some(rule), Reason::Concurrency));
-        }
-        self.asker.stats.by_rule(&rule.id, Reason::Concurrency, Effect::Held);
-        let identity = &self.asker.identities.claimed;
-        let waiter = Waiter { user: identity.user.as_ref().into(), name: identity.name.as_str().into() };
-        let mut waiting = self.keeper.limits.wait(&needs, waiter);
-        let places: Option<Places> = tokio::select! {
-            places = waiting.places() => Some(places),
-            () = sleep_until(self.or_expiry(deadline, fields)) => None,
-            _ = changes.changed() => return Ok(None),
-        };
-        drop(waiting);
-        match places {
-            Some(places) => Ok(Some(Permit::with(places))),
-            None if Instant::now() < deadline => Ok(None),
-            // What holds locks must finish.
-            None if self.attempt.bound() == Bound::Locked => {
-                self.asker.stats.overdrawn();
-                Ok(Some(Permit::free()))
+        if line.as_ref().is_some_and(|line| line.is_for(&needs)) {
+            // Its place in the line outlives a reload.
+            limits.learn(&needs);
+        } else {
+            *line = None;
+            if let Some(places) = limits.take(&needs) {
+                return Err(Next::Pass(Some(places)));
             }
-            None => Err(self.stopped(Some(rule), Reason::Concurrency)),
         }
+        let full = limits.full(&needs);
+        let keeps = |rule: &&CompiledRule| full.is_empty() || full.contains(&rule.id);
+        let needed = fields.concurrency.iter().filter(|rule| needs.iter().any(|need| need.rule == rule.id));
+        let deadlines = needed.filter(keeps).map(|rule| (self.attempt.deadline(rule, &policy.defaults), rule));
+        let Some((deadline, rule)) = deadlines.min_by_key(|(deadline, _)| *deadline) else {
+            return Err(Next::Pass(None));
+        };
+        let rejects = rule.action.unwrap_or(policy.defaults.action) == Action::Reject;
+        match self.attempt.bound() {
+            // What holds locks must finish.
+            Bound::Locked if now >= deadline => {
+                self.asker.stats.overdrawn();
+                return Err(Next::Pass(None));
+            }
+            Bound::Full | Bound::Brief if rejects || now >= deadline => {
+                return Err(Next::Stop(self.stopped(Some(rule), Reason::Concurrency)));
+            }
+            Bound::Full | Bound::Brief | Bound::Locked => {}
+        }
+        line.get_or_insert_with(|| {
+            let who = &self.asker.who;
+            let waiter = Waiter { user: who.user().into(), name: who.name().into() };
+            Line { rules: needs.iter().map(|need| need.rule.clone()).collect(), waiting: limits.wait(&needs, waiter) }
+        });
+        Ok((deadline, rule))
     }
 
     /// A rule that ends by the clock changes no policy.
-    fn or_expiry(&self, until: Instant, fields: &Fields<'_>) -> Instant {
-        let now = self.keeper.now();
-        let ends = fields.owners().filter_map(|rule| rule.expires).filter(|expires| *expires > now).min();
-        match ends {
-            Some(expires) => until.min(Instant::now() + expires.since(now) + Duration::from_millis(1)),
-            None => until,
-        }
+    fn believed(&self, until: Instant, fields: &Fields<'_>, now: Instant) -> Instant {
+        let wall = self.keeper.now();
+        let ends = fields.owners().filter_map(|rule| rule.expires).filter(|expires| *expires > wall).min();
+        let for_long = ends.map_or(BELIEVED, |ends| ends.since(wall).min(BELIEVED));
+        until.min(now + for_long)
     }
 
-    fn note(&self, fields: &Fields<'_>) {
-        if let Some(rule) = fields.share {
-            self.asker.stats.by_rule(&rule.id, crate::session_gate::reason(rule), Effect::Held);
+    /// A rule holds a unit once, however often it rolls.
+    fn blame(&mut self, rule: &RuleId, reason: Reason) {
+        if !self.blamed.iter().any(|(known, why)| known == rule && *why == reason) {
+            self.asker.stats.by_rule(rule, reason, Effect::Held);
+            self.blamed.push((rule.clone(), reason));
         }
     }
 
     fn stopped(&self, rule: Option<&CompiledRule>, reason: Reason) -> Stopped {
-        Stopped { rule: rule.map(|rule| rule.id.clone()), reason, retry_after: self.retry_after(rule) }
+        Stopped::by(rule, reason, self.keeper.now())
     }
 
-    /// When it makes sense to try again.
-    fn retry_after(&self, rule: Option<&CompiledRule>) -> Duration {
-        const LEAST: Duration = Duration::from_millis(100);
-        const MOST: Duration = Duration::from_secs(60);
-        let until_it_ends =
-            || rule.and_then(|rule| rule.expires).map_or(Duration::from_secs(1), |end| end.since(self.keeper.now()));
-        match rule.and_then(|rule| rule.effect.share) {
-            Some(Share::Ratio(ratio)) if ratio < 1.0 => LEAST.mul_f64(1.0 / (1.0 - ratio)).min(MOST),
-            Some(Share::Ratio(_) | Share::Hold) => until_it_ends().clamp(LEAST, MOST),
-            Some(Share::Exempt) | None => LEAST,
-        }
-    }
-
-    async fn refuse(&mut self, policy: &Policy, stopped: &Stopped) -> Refusal {
-        let stats = &self.asker.stats;
-        stats.rejected();
-        if let Some(rule) = &stopped.rule {
-            stats.by_rule(rule, stopped.reason, Effect::Rejected);
-        }
-        let id: u64 = self.dice.random();
-        let identity = &self.asker.identities.claimed;
-        let rule = stopped.rule.as_deref().unwrap_or("-");
-        debug!(
-            rule,
-            reason = %stopped.reason,
-            client = %identity.name,
-            user = %String::from_utf8_lossy(&identity.user),
-            fingerprint = self.question.known.as_ref().map(|(fingerprint, _)| fingerprint.to_string()),
-            id = format_args!("{id:016x}"),
-            "rejected"
-        );
-        let words = Words {
-            rule,
-            reason: stopped.reason,
-            client: identity.name.as_str(),
-            retry_after: stopped.retry_after,
-            id,
-        };
-        let refused = refusal(policy.defaults.error, &words);
-        let length = pause(&policy.defaults, self.dice.random());
-        if !length.is_zero() {
-            sleep(length).await;
-        }
-        refused
+    fn pass(&mut self, places: Option<Places>) -> Permit {
+        let policy = Arc::clone(&self.policy);
+        let (enforced, warned) = self.judge(&policy);
+        let shadow = warned.and_then(|warned| {
+            let passing = Passing {
+                keeper: &self.keeper,
+                policy: &policy,
+                stats: &self.asker.stats,
+                bound: self.attempt.bound(),
+                had: &self.had.shadows,
+            };
+            let dice = &mut self.dice;
+            passing.warn(&enforced, &warned, &mut || dice.random())
+        });
+        Permit::with(places.into_iter().chain(shadow).collect())
     }
 }
 
-/// A random time around the mean before a refusal, so that a client that tries again at once, for ever, is a nuisance
-/// only to itself. `roll` is from 0 to 1.
-pub(crate) fn pause(defaults: &Defaults, roll: f64) -> Duration {
-    // From a third of it to five thirds.
-    defaults.reject_pause.mul_f64((1.0 + 4.0 * roll) / 3.0)
-}
-
-/// A place among those who wait, of this client and of all.
-struct Wait {
-    keeper: Arc<Gatekeeper>,
-    asker: Arc<Asker>,
-    /// It was not left.
-    ended: bool,
-}
-
-impl Wait {
-    fn begin(held: &Held, policy: &Policy) -> Option<Wait> {
-        let (keeper, asker) = (Arc::clone(&held.keeper), Arc::clone(&held.asker));
-        if !take(&keeper.waiting, policy.queue.total) {
-            return None;
-        }
-        if !asker.stats.wait(policy.queue.per_identity) {
-            keeper.waiting.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        }
-        Some(Wait { keeper, asker, ended: false })
+/// Never, for one that stands in no line.
+async fn called(line: &mut Option<Line>) -> Places {
+    match line {
+        Some(line) => line.waiting.places().await,
+        None => std::future::pending().await,
     }
 }
 
-impl Drop for Wait {
-    fn drop(&mut self) {
-        self.keeper.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.asker.stats.waited();
-        if !self.ended {
-            self.asker.stats.left();
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -13,8 +13,13 @@ pub mod port;
 // One session's verdicts, in their order.
 mod session_gate;
 
+mod login;
+mod spoken;
+mod who;
+
 pub mod unit;
 
+mod note;
 mod question;
 
 pub mod attempt;
@@ -22,16 +27,25 @@ pub mod attempt;
 pub mod limits;
 
 mod hold;
+mod room;
 
 pub mod refusal;
+mod refusing;
+mod warned;
 
 // What the sessions share.
+mod connections;
 mod gatekeeper;
 
-mod note;
+pub mod explain;
 
 pub mod policy;
 pub mod stats;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod stage;
 
 pub use gatekeeper::{Gatekeeper, Wall};
 pub use note::Note;

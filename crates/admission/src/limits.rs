@@ -1,4 +1,4 @@
-//! `max_concurrency` and `max_connections`: places that are given back when dropped, and a fair queue for them.
+//! `max_concurrency`: places that are given back when dropped, and a fair queue for them.
 //!
 //! One lock for all limits. Only what a limit concerns ever takes it, for as long as a few map look-ups.
 
@@ -28,8 +28,9 @@ struct State {
 }
 
 impl State {
-    fn call(&mut self, served: Vec<(Ticket, Needs)>) {
-        for (ticket, needs) in served {
+    /// Calls those who have got their places.
+    fn call(&mut self) {
+        for (ticket, needs) in self.pools.take_served() {
             // One that has just left takes its places along in its channel; its `Waiting` gives them back.
             if let Some(caller) = self.callers.remove(&ticket) {
                 let _ = caller.send(needs);
@@ -41,14 +42,18 @@ impl State {
 impl Limits {
     /// Places under all of these now, or `None`.
     pub fn take(self: &Arc<Self>, needs: &[Need]) -> Option<Places> {
-        let needs = self.lock().pools.take(needs)?;
-        Some(Places { limits: Arc::clone(self), needs })
+        let mut state = self.lock();
+        let needs = state.pools.take(needs);
+        state.call();
+        Some(self.places(needs?))
     }
 
-    /// Whether a place under each of these is free; nothing is taken.
-    pub fn has_room(&self, needs: &[Need]) -> bool {
-        let state = self.lock();
-        needs.iter().all(|need| state.pools.used(&need.rule) < need.limit)
+    /// Places whatever the limits say, and which of those were full.
+    pub fn join(self: &Arc<Self>, needs: &[Need]) -> (Places, Vec<RuleId>) {
+        let mut state = self.lock();
+        let (needs, full) = state.pools.join(needs);
+        state.call();
+        (self.places(needs), full)
     }
 
     /// Waits in the queue for all of these.
@@ -57,13 +62,23 @@ impl Limits {
         let mut state = self.lock();
         let ticket = state.pools.queue(needs, waiter);
         state.callers.insert(ticket, caller);
-        // A limit that this very policy has raised may have room already.
-        let served = state.pools.serve();
-        state.call(served);
+        state.call();
         Waiting { limits: Arc::clone(self), ticket, called }
     }
 
-    /// Units or sessions under a rule's limit now.
+    /// What a new policy says of limits that somebody waits for.
+    pub fn learn(&self, needs: &[Need]) {
+        let mut state = self.lock();
+        state.pools.learn(needs);
+        state.call();
+    }
+
+    /// Those of the limits that have no room now.
+    pub fn full(&self, needs: &[Need]) -> Vec<RuleId> {
+        self.lock().pools.full(needs)
+    }
+
+    /// Units under a rule's limit now.
     pub fn used(&self, rule: &str) -> u32 {
         self.lock().pools.used(rule)
     }
@@ -72,10 +87,14 @@ impl Limits {
         self.lock().pools.waiting()
     }
 
+    fn places(self: &Arc<Self>, needs: Needs) -> Places {
+        Places { limits: Arc::clone(self), needs }
+    }
+
     fn give_back(&self, needs: &Needs) {
         let mut state = self.lock();
-        let served = state.pools.give_back(needs);
-        state.call(served);
+        state.pools.give_back(needs);
+        state.call();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -92,12 +111,9 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn is_under(&self, rule: &str) -> bool {
-        self.needs.iter().any(|held| **held == *rule)
-    }
-
-    pub fn rules(&self) -> impl Iterator<Item = &RuleId> {
-        self.needs.iter()
+    /// The rules that it is under, if it is of these limits.
+    pub fn rules_under(&self, limits: &Arc<Limits>) -> &[RuleId] {
+        if Arc::ptr_eq(&self.limits, limits) { &self.needs } else { &[] }
     }
 }
 
@@ -119,7 +135,7 @@ impl Waiting {
     /// Until the places are there. Cancel safe.
     pub async fn places(&mut self) -> Places {
         match (&mut self.called).await {
-            Ok(needs) => Places { limits: Arc::clone(&self.limits), needs },
+            Ok(needs) => self.limits.places(needs),
             // Nobody drops a caller without a call; if somebody did, it would be wrong to let this one pass.
             Err(_) => std::future::pending().await,
         }

@@ -1,10 +1,9 @@
 //! What is remembered of a prepared text, so that its executions get the verdict that the text would get.
 
-use std::sync::Arc;
-
 use identity::Kept;
-use statement::{Class, Doubt, Fingerprint, Mode, ParseCache, Parsed, Shapes};
+use statement::{CharsetChange, Class, Lexer, Mode, ParseCache, Scan, Shapes, TransactionEffect};
 
+use crate::question::{Known, Question, TextQuestion};
 use crate::unit::Facts;
 
 /// Never the SQL itself.
@@ -12,36 +11,54 @@ use crate::unit::Facts;
 pub struct Note {
     pub(crate) facts: Facts,
     pub(crate) shapes: Shapes,
-    /// `None`: of a text that nobody saw.
-    pub(crate) known: Option<(Fingerprint, Arc<Parsed>)>,
+    pub(crate) known: Known,
     /// What its comments said of who asks.
     pub(crate) said: Option<Kept>,
+    /// What it sets the client's character set to: SET NAMES can be prepared.
+    pub(crate) charset: Option<CharsetChange>,
 }
 
 impl Note {
     /// Of a text that nobody saw, as in `PREPARE s FROM @v`.
     pub fn unknown() -> Note {
-        let facts = Facts { class: Class::Unparsed, free: false, ..Facts::FREE };
-        Note { facts, shapes: Shapes::empty(), known: None, said: None }
+        Note::without_text(Facts { class: Class::Unparsed, free: false, ..Facts::FREE })
+    }
+
+    pub(crate) fn without_text(facts: Facts) -> Note {
+        Note { facts, shapes: Shapes::empty(), known: None, said: None, charset: None }
     }
 
     pub(crate) fn of(sql: &[u8], mode: Mode, cache: &ParseCache) -> Note {
         let scan = statement::scan(sql, mode);
-        let fingerprint = statement::fingerprint(sql, mode);
-        let parsed = cache.get_or_parse(fingerprint, sql, mode);
-        let class = if scan.doubt == Doubt::None { scan.class } else { scan.class.or_stricter(parsed.class) };
-        let said = crate::question::comments(sql, &scan);
+        let question = TextQuestion::new(sql, mode, &scan, None, cache);
         Note {
-            facts: Facts {
-                class,
-                free: scan.free,
-                transaction: scan.transaction,
-                crosses_boundary: scan.crosses_boundary,
-                commits_implicitly: scan.commits_implicitly,
-            },
+            facts: facts(sql, mode, &scan, question.class),
             shapes: scan.shapes,
-            known: Some((fingerprint, parsed)),
-            said: said.map(|said| said.to_owned()),
+            known: question.keep().known,
+            said: crate::spoken::comments(sql, &scan).map(|said| said.to_owned()),
+            charset: scan.charset,
         }
     }
+}
+
+/// Of a text, what its place in a transaction depends on.
+#[inline]
+pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts {
+    let transaction = match scan.transaction {
+        // It ends one only if autocommit was off, and then the flags of the reply show it.
+        TransactionEffect::Ends if begins_with_set(sql, mode) => TransactionEffect::None,
+        effect => effect,
+    };
+    Facts {
+        class,
+        free: scan.free,
+        transaction,
+        crosses_boundary: scan.crosses_boundary,
+        commits_implicitly: scan.commits_implicitly,
+    }
+}
+
+fn begins_with_set(sql: &[u8], mode: Mode) -> bool {
+    let mut lexer = Lexer::new(sql, mode);
+    lexer.next().is_some_and(|first| lexer.is(&first, "SET"))
 }

@@ -1,13 +1,18 @@
 //! What is in force: immutable, one value for all sessions, swapped as a whole.
 
+mod read;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use identity::Settings;
-use rules::{Action, Fields, InTransaction, Judgement, Mode, RuleSet};
+use identity::{Said, Settings};
+use rules::{Action, CompiledRule, Fields, InTransaction, Judgement, Mode, RuleSet, Timestamp};
 
 use crate::limits::Need;
 use crate::refusal::Preset;
 use crate::unit::Graces;
+
+pub(crate) use read::ReadByRules;
 
 #[derive(Debug)]
 pub struct Policy {
@@ -19,12 +24,52 @@ pub struct Policy {
     pub rules: RuleSet,
     /// Some rule says something of transactions that have written.
     pub(crate) rules_on_transactions: bool,
+    /// Places in `rules` of those with `max_connections`.
+    limit_connections: Vec<usize>,
+    read_by_rules: ReadByRules,
 }
 
 impl Policy {
     pub fn new(generation: u64, identity: Settings, defaults: Defaults, queue: Queue, rules: RuleSet) -> Policy {
-        let rules_on_transactions = rules.rules().iter().any(|rule| rule.in_transaction != InTransaction::Pass);
-        Policy { generation, identity, defaults, queue, rules, rules_on_transactions }
+        let all = rules.rules();
+        let limits = |(at, rule): (usize, &Arc<CompiledRule>)| rule.effect.limits.max_connections.map(|_| at);
+        Policy {
+            rules_on_transactions: all.iter().any(|rule| rule.in_transaction != InTransaction::Pass),
+            limit_connections: all.iter().enumerate().filter_map(limits).collect(),
+            read_by_rules: ReadByRules::new(all.iter().map(|rule| &rule.matching)),
+            generation,
+            identity,
+            defaults,
+            queue,
+            rules,
+        }
+    }
+
+    /// What nobody looks at is left out of who asks: a `request_id` that is new with every query makes no new client.
+    pub(crate) fn keep_what_is_read(&self, said: &mut Said<'_>) {
+        let read = &self.read_by_rules;
+        said.retain(
+            |key| self.identity.reads_tag(key) || read.tag(key),
+            |key| self.identity.reads_query_attribute(key) || read.query_attribute(key),
+        );
+    }
+
+    pub(crate) fn limits_connections(&self) -> bool {
+        !self.limit_connections.is_empty()
+    }
+
+    /// The next moment at which a rule on connections begins or ends to count.
+    pub(crate) fn connections_change(&self, now: Timestamp) -> Option<Timestamp> {
+        let rules = self.limit_connections.iter().filter_map(|at| self.rules.rules().get(*at));
+        let changes =
+            rules.flat_map(|rule| [rule.expires, rule.active.as_ref().and_then(|hours| hours.next_change(now))]);
+        changes.flatten().filter(|moment| *moment > now).min()
+    }
+
+    /// Nothing can come of judging.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.rules.is_empty() || self.defaults.mode == Mode::Off
     }
 
     /// What acts, and what is only counted: the whole proxy may be set to warn.
@@ -72,10 +117,18 @@ impl Default for Defaults {
 }
 
 /// How many units may wait at once.
+///
+/// Of one user, whatever it calls itself, at most a quarter of all wait, or as many as one identity may if those are more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     pub per_identity: usize,
     pub total: usize,
+}
+
+impl Queue {
+    pub fn per_user(&self) -> usize {
+        (self.total / 4).max(self.per_identity).min(self.total)
+    }
 }
 
 impl Default for Queue {

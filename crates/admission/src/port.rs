@@ -136,22 +136,22 @@ impl fmt::Debug for Verdict {
 #[must_use = "a permit is used up by forwarding with it"]
 pub struct Permit {
     /// Under limits; a session's gate keeps them until its unit ends.
-    pub(crate) places: Option<Places>,
+    pub(crate) places: Vec<Places>,
     /// Whatever gives back in its own `Drop`; nothing for a free pass, so that passing allocates nothing.
     _held: Option<Box<dyn Send>>,
 }
 
 impl Permit {
     pub fn free() -> Permit {
-        Permit { places: None, _held: None }
+        Permit { places: Vec::new(), _held: None }
     }
 
     pub fn holding(held: Box<dyn Send>) -> Permit {
-        Permit { places: None, _held: Some(held) }
+        Permit { places: Vec::new(), _held: Some(held) }
     }
 
-    pub(crate) fn with(places: Places) -> Permit {
-        Permit { places: Some(places), _held: None }
+    pub(crate) fn with(places: Vec<Places>) -> Permit {
+        Permit { places, _held: None }
     }
 }
 

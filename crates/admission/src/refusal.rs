@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use rules::{CompiledRule, Share};
+
 use crate::port::Refusal;
 
 /// Why something was held or refused.
@@ -43,6 +45,19 @@ impl fmt::Display for Reason {
     }
 }
 
+impl Reason {
+    /// Why the owner of a share holds something.
+    pub(crate) fn of_share(rule: &CompiledRule) -> Reason {
+        match rule.effect.share {
+            Some(Share::Hold) => Reason::Hold,
+            Some(Share::Ratio(_) | Share::Exempt) | None => Reason::Ratio,
+        }
+    }
+}
+
+/// In the place of a rule, where none is to blame.
+pub const NOBODY: &str = "-";
+
 /// Which error a client gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Preset {
@@ -60,7 +75,7 @@ pub enum Preset {
 /// What a refusal says.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
-    /// `-` where no rule is to blame.
+    /// Or [`NOBODY`].
     pub rule: &'a str,
     pub reason: Reason,
     pub client: &'a str,
@@ -103,7 +118,7 @@ fn harmless(text: &str) -> String {
     let clean: String = text.chars().take(128).map(|c| if fits(c) { c } else { '_' }).collect();
     let lower = clean.to_ascii_lowercase();
     if clean.is_empty() || TAKEN_FOR_A_LOST_CONNECTION.iter().any(|words| lower.contains(words)) {
-        return "-".to_owned();
+        return NOBODY.to_owned();
     }
     clean
 }

@@ -6,35 +6,39 @@
 mod asker;
 mod decide;
 mod named;
+mod spelling;
 mod under_way;
 
 pub(crate) use asker::Asker;
-pub(crate) use decide::reason;
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use identity::Said;
-use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use statement::{Charset, Class, Doubt, Mode, Shapes};
+use statement::{Class, Mode};
 use tokio::time::Instant;
 use wire::Command;
 
+use crate::connections::{Connected, Full, Warned};
 use crate::gatekeeper::Gatekeeper;
 use crate::limits::Places;
-use crate::note::Note;
+use crate::login::Login;
+use crate::note::{self, Note};
 use crate::policy::Policy;
 use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
-use crate::question::{self, KnownQuestion, TextQuestion};
+use crate::question::{NotedQuestion, Question, TextQuestion};
+use crate::refusal::Reason;
+use crate::spoken;
+use crate::stats::Effect;
 use crate::unit::{Facts, Unit};
 
 use asker::Askers;
-use decide::Asked;
+use decide::Decision;
 use named::{Meaning, Named};
-use under_way::UnderWay;
+use spelling::Spelling;
+use under_way::{Remembered, UnderWay};
 
 pub(crate) struct SessionGate {
     context: Context,
@@ -54,10 +58,8 @@ struct State {
     /// Under limits on what runs at once, until the unit ends.
     places: Vec<Places>,
     /// Under limits on connections, until the session ends.
-    connection: Option<Places>,
-    named: Named,
-    schema: Option<Box<[u8]>>,
-    charset: Charset,
+    connected: Connected,
+    remembered: Remembered,
     under_way: UnderWay,
     /// As of the last question.
     session: SessionState,
@@ -73,18 +75,24 @@ impl fmt::Debug for SessionGate {
 impl SessionGate {
     pub(crate) fn new(keeper: Arc<Gatekeeper>, client: &Client<'_>) -> Result<SessionGate, Refusal> {
         let policy = keeper.policy();
-        let askers = Askers::new(&keeper, &policy, client);
+        let login = Arc::new(Login::new(client));
+        let askers = Askers::new(&keeper, &policy, &login);
+        let (connected, warned) =
+            keeper.connections.enter(&login, keeper.now()).map_err(|full| too_many(&keeper, askers.own(), &full))?;
+        warn_of_connections(askers.own(), &warned);
         let state = State {
-            connection: keeper.take_connection(&policy, askers.own(), client.database)?,
             askers,
             unit: Unit::default(),
             places: Vec::new(),
-            named: Named::default(),
-            schema: client.database.map(Box::from),
-            charset: client.charset,
+            connected,
+            remembered: Remembered {
+                schema: client.database.map(Box::from),
+                spelling: Spelling::of_login(client.charset),
+                named: Named::default(),
+            },
             under_way: UnderWay::default(),
             session: SessionState { in_transaction: false, autocommit: true, holds_locks: false },
-            dice: SmallRng::seed_from_u64(keeper.seed()),
+            dice: keeper.dice(),
         };
         Ok(SessionGate { context: Context { keeper, policy }, state })
     }
@@ -100,71 +108,92 @@ impl SessionGate {
     }
 }
 
+fn too_many(keeper: &Gatekeeper, asker: &Asker, full: &Full) -> Refusal {
+    asker.stats.by_rule(&full.0, Reason::Connections, Effect::Rejected);
+    keeper.too_many(full, asker.who.name())
+}
+
+fn warn_of_connections(asker: &Asker, warned: &Warned) {
+    warned.iter().for_each(|rule| asker.stats.by_rule(rule, Reason::Connections, Effect::Warned));
+}
+
 impl State {
+    #[inline]
     fn ask_text(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
         let sql = ask.sql.unwrap_or_default();
-        let mode = Mode { charset: self.charset, ..ask.mode };
+        let mode = Mode { charset: self.remembered.spelling.of(sql), ..ask.mode };
         let scan = statement::scan(sql, mode);
-        self.under_way.read(sql, &scan);
+        self.under_way.read(sql, mode, &scan);
         if let Some(named) = &scan.named {
-            let read = self.named.read(sql, named, mode, &context.keeper.parsed, &mut self.under_way);
-            if let Meaning::Executes(note) = read {
-                return self.ask_note(context, ask, &note, question::comments(sql, &scan).as_ref());
+            let parsed = &context.keeper.parsed;
+            let meaning = self.remembered.named.read(sql, named, mode, parsed, &mut self.under_way);
+            if let Meaning::Executes(note) = meaning {
+                return self.ask_note(context, ask, &note, spoken::comments(sql, &scan));
             }
         }
-        let mut facts = Facts {
-            class: scan.class,
-            free: scan.free,
-            transaction: scan.transaction,
-            crosses_boundary: scan.crosses_boundary,
-            commits_implicitly: scan.commits_implicitly,
-        };
-        if facts.free {
-            return self.pass(&facts);
+        if scan.free {
+            return self.pass(&note::facts(sql, mode, &scan, scan.class));
         }
         // Taken out while the question borrows it.
-        let schema = self.schema.take();
-        let mut question = TextQuestion {
-            class: scan.class,
-            shapes: scan.shapes,
-            schema: schema.as_deref(),
-            sql,
-            mode,
-            cache: &context.keeper.parsed,
-            fingerprint: OnceCell::new(),
-            parsed: OnceCell::new(),
-        };
-        if scan.doubt != Doubt::None {
-            facts.class = scan.class.or_stricter(question.parsed().class);
-            question.class = facts.class;
-        }
-        let said = question::comments(sql, &scan);
-        let asked = Asked { facts, ask, said: said.as_ref() };
-        let verdict = self.decide(context, asked, &question, || KnownQuestion::of(&question));
-        self.schema = schema;
+        let schema = self.remembered.schema.take();
+        let question = TextQuestion::new(sql, mode, &scan, schema.as_deref(), &context.keeper.parsed);
+        let facts = note::facts(sql, mode, &scan, question.class);
+        let verdict = self.decide(context, ask, facts, spoken::comments(sql, &scan), &question);
+        drop(question);
+        self.remembered.schema = schema;
         verdict
     }
 
-    fn ask_note(&mut self, context: &Context, ask: &Ask<'_>, note: &Note, said: Option<&Said<'_>>) -> Verdict {
+    fn ask_note(&mut self, context: &Context, ask: &Ask<'_>, note: &Note, said: Option<Said<'_>>) -> Verdict {
+        self.under_way.execute(note);
         if note.facts.free {
             return self.pass(&note.facts);
         }
-        let question = KnownQuestion {
-            class: note.facts.class,
-            shapes: note.shapes,
-            schema: self.schema.clone(),
-            known: note.known.clone(),
-        };
-        let kept = note.said.as_ref().filter(|_| said.is_none()).map(identity::Kept::said);
-        let asked = Asked { facts: note.facts, ask, said: said.or(kept.as_ref()) };
-        self.decide(context, asked, &question, || question.clone())
+        let schema = self.remembered.schema.take();
+        let question = NotedQuestion { note, schema: schema.as_deref() };
+        let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
+        let verdict = self.decide(context, ask, note.facts, said, &question);
+        self.remembered.schema = schema;
+        verdict
     }
 
     /// COM_CREATE_DB and COM_DROP_DB, whose text is in their command byte.
     fn ask_ddl(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
         let facts = Facts { class: Class::Ddl, free: false, commits_implicitly: true, ..Facts::FREE };
-        let note = Note { facts, shapes: Shapes::empty(), known: None, said: None };
-        self.ask_note(context, ask, &note, None)
+        self.ask_note(context, ask, &Note::without_text(facts), None)
+    }
+
+    #[inline]
+    fn decide(
+        &mut self,
+        context: &Context,
+        ask: &Ask<'_>,
+        facts: Facts,
+        said: Option<Said<'_>>,
+        question: &impl Question,
+    ) -> Verdict {
+        let Context { keeper, policy } = context;
+        let asker = match ask.attributes {
+            None => self.askers.of(keeper, policy, said),
+            Some((parameters, before)) => {
+                let attributes = spoken::attributes(parameters, before);
+                let pairs = attributes.iter().map(|(name, value)| (*name, value.as_ref()));
+                let said = said.unwrap_or_else(spoken::nothing);
+                self.askers.of(keeper, policy, Some(said.with_query_attributes(pairs)))
+            }
+        };
+        let decision = Decision {
+            keeper,
+            policy,
+            asker,
+            facts,
+            session: ask.session,
+            unit: &mut self.unit,
+            places: &mut self.places,
+            under_way: &mut self.under_way,
+            dice: &mut self.dice,
+        };
+        decision.decide(question)
     }
 
     /// What is never delayed is the connection's, whoever its comments name.
@@ -173,7 +202,7 @@ impl State {
         let stats = &self.askers.own().stats;
         stats.saw(facts.class);
         stats.passed();
-        self.unit.admitted(facts, None);
+        self.unit.admitted(facts, self.session);
         Verdict::Pass(Permit::free())
     }
 }
@@ -220,15 +249,16 @@ impl Gate for SessionGate {
     }
 
     fn note(&mut self, sql: &[u8], mode: Mode) -> Arc<Note> {
-        let mode = Mode { charset: self.state.charset, ..mode };
+        let mode = Mode { charset: self.state.remembered.spelling.of(sql), ..mode };
         Arc::new(Note::of(sql, mode, &self.context.keeper.parsed))
     }
 
     fn granted(&mut self, mut permit: Permit) -> Permit {
         let state = &mut self.state;
-        state.places.extend(permit.places.take());
+        state.places.append(&mut permit.places);
         if let Some(facts) = state.under_way.take_held() {
-            state.unit.admitted(&facts, Some(Instant::now()));
+            state.unit.judged(Instant::now);
+            state.unit.admitted(&facts, state.session);
         }
         permit
     }
@@ -237,9 +267,8 @@ impl Gate for SessionGate {
         let state = &mut self.state;
         state.under_way.clear();
         state.unit.refused(refusal, state.session);
-        if state.unit.is_refused() {
-            state.places.clear();
-        }
+        // A refused transaction runs nothing more.
+        state.places.clear();
     }
 
     #[inline]
@@ -248,29 +277,34 @@ impl Gate for SessionGate {
         if state.unit.settled(outcome, Instant::now) {
             state.places.clear();
         }
-        if outcome.succeeded {
-            state.under_way.apply(&mut state.schema, &mut state.charset, &mut state.named);
-        }
+        state.under_way.apply(&mut state.remembered, outcome.succeeded);
     }
 
     fn reset(&mut self) {
         let state = &mut self.state;
         state.unit.reset();
         state.places.clear();
-        state.named = Named::default();
+        state.under_way.clear();
+        state.remembered.named = Named::default();
+        // It is the server's own default now.
+        state.remembered.spelling.doubt();
     }
 
     fn changed_user(&mut self, client: &Client<'_>) -> Result<(), Refusal> {
         self.reset();
         self.refresh();
         let SessionGate { context: Context { keeper, policy }, state } = self;
-        state.askers = Askers::new(keeper, policy, client);
-        state.schema = client.database.map(Box::from);
-        state.charset = client.charset;
-        // The old user's place is given back first, so that a session never needs two.
-        state.connection = None;
-        state.connection = keeper.take_connection(policy, state.askers.own(), client.database)?;
-        Ok(())
+        let login = Arc::new(Login::new(client));
+        state.askers = Askers::new(keeper, policy, &login);
+        state.remembered.schema = client.database.map(Box::from);
+        state.remembered.spelling = Spelling::of_login(client.charset);
+        match state.connected.change(&login, keeper.now()) {
+            Ok(warned) => {
+                warn_of_connections(state.askers.own(), &warned);
+                Ok(())
+            }
+            Err(full) => Err(too_many(keeper, state.askers.own(), &full)),
+        }
     }
 }
 

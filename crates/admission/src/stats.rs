@@ -9,28 +9,31 @@ use identity::Identity;
 use rules::RuleId;
 use statement::Class;
 
-use crate::refusal::Reason;
+use crate::refusal::{NOBODY, Reason};
 
-/// One client's counters.
+/// One client's counters. What it asked was, or is, one of four: `seen` = `passed` + `rejected` + `left` + `waiting`.
 #[derive(Debug, Default)]
 pub struct ClientStats {
     /// Who it is, as it was when it was first seen.
     identity: Arc<Identity>,
     /// A bit for each class of statements that it has asked.
     classes: AtomicU8,
+    /// Statements, not logins.
     seen: AtomicU64,
     passed: AtomicU64,
+    /// Had to wait, however that ended. The pause before a refusal is no waiting.
     held: AtomicU64,
     rejected: AtomicU64,
     /// Passed although a rule in `warn` would have held or rejected it.
     warned: AtomicU64,
     /// Passed a limit without a place, because it held locks.
     overdrawn: AtomicU64,
-    /// Left while it was held.
+    /// Its client left or killed it while it was held.
     left: AtomicU64,
+    /// Of those who wait no more.
     hold_micros: AtomicU64,
     waiting: AtomicUsize,
-    /// At most [`MOST_RULES`] of them.
+    /// What each rule did, and to logins too: a unit counts once for a rule and an effect. At most [`MOST_RULES`] of them.
     by_rule: Mutex<BTreeMap<(RuleId, Reason, Effect), u64>>,
 }
 
@@ -70,6 +73,25 @@ pub struct Counted {
     pub by_rule: Vec<(RuleId, Reason, Effect, u64)>,
 }
 
+impl Counted {
+    /// Both together. Which rules it was is left out, and who waits now: that is no sum over time.
+    #[must_use]
+    pub fn and(&self, other: &Counted) -> Counted {
+        Counted {
+            seen: self.seen.saturating_add(other.seen),
+            passed: self.passed.saturating_add(other.passed),
+            held: self.held.saturating_add(other.held),
+            rejected: self.rejected.saturating_add(other.rejected),
+            warned: self.warned.saturating_add(other.warned),
+            overdrawn: self.overdrawn.saturating_add(other.overdrawn),
+            left: self.left.saturating_add(other.left),
+            hold_time: self.hold_time.saturating_add(other.hold_time),
+            waiting: 0,
+            by_rule: Vec::new(),
+        }
+    }
+}
+
 impl ClientStats {
     pub(crate) fn of(identity: &Arc<Identity>) -> ClientStats {
         ClientStats { identity: Arc::clone(identity), ..ClientStats::default() }
@@ -98,11 +120,6 @@ impl ClientStats {
         self.passed.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn held(&self, time: Duration) {
-        self.held.fetch_add(1, Ordering::Relaxed);
-        self.hold_micros.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
     pub(crate) fn rejected(&self) {
         self.rejected.fetch_add(1, Ordering::Relaxed);
     }
@@ -129,13 +146,25 @@ impl ClientStats {
         }
     }
 
-    /// A place among those who wait, or `None` if there are `most` already.
-    pub(crate) fn wait(&self, most: usize) -> bool {
-        take(&self.waiting, most)
+    /// What no rule is to blame for has an id that no rule has.
+    pub(crate) fn by_rule_or_nobody(&self, rule: Option<&RuleId>, reason: Reason, effect: Effect) {
+        match rule {
+            Some(rule) => self.by_rule(rule, reason, effect),
+            None => self.by_rule(&NOBODY.into(), reason, effect),
+        }
     }
 
-    pub(crate) fn waited(&self) {
+    /// One more waits, unless there are `most` already.
+    pub(crate) fn wait(&self, most: usize) -> bool {
+        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
+        let waits = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
+        self.held.fetch_add(u64::from(waits), Ordering::Relaxed);
+        waits
+    }
+
+    pub(crate) fn waited(&self, time: Duration) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.hold_micros.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub fn counted(&self) -> Counted {
@@ -163,7 +192,27 @@ fn bit(class: Class) -> u8 {
     1 << class as u8
 }
 
-/// Counts one more unless there are `most` already.
-pub(crate) fn take(count: &AtomicUsize, most: usize) -> bool {
-    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < most).then_some(n + 1)).is_ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_of_what_lasts() {
+        let one = Counted {
+            seen: 1,
+            passed: 2,
+            held: 3,
+            rejected: 4,
+            warned: 5,
+            overdrawn: 6,
+            left: 7,
+            hold_time: Duration::from_millis(8),
+            waiting: 9,
+            by_rule: vec![("r".into(), Reason::Hold, Effect::Held, 10)],
+        };
+        let two = one.and(&one);
+        let counts = [two.seen, two.passed, two.held, two.rejected, two.warned, two.overdrawn, two.left];
+        assert_eq!(counts, [2, 4, 6, 8, 10, 12, 14]);
+        assert_eq!((two.hold_time, two.waiting, two.by_rule), (Duration::from_millis(16), 0, Vec::new()));
+    }
 }

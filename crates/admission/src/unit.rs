@@ -83,8 +83,15 @@ pub struct Unit {
     phase: Phase,
     /// Since when, and for how many statements, this session has held locks of any kind.
     locked: Option<Locked>,
-    /// Of the statement under way.
-    under_way: Option<Facts>,
+    under_way: Option<UnderWay>,
+}
+
+/// The statement that has been let through and not been answered yet.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    facts: Facts,
+    /// A transaction was open when it was asked for.
+    in_transaction: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,47 +100,81 @@ struct Locked {
     statements: u64,
 }
 
-/// `Idle` → any; `Reading` → `Writing`, `Refused`; all → `Idle` when the transaction ends.
+/// `Idle`, `Unsure` → any; `Reading` → `Writing`, `Refused`; all → `Idle` when the transaction ends.
 #[derive(Debug, Default)]
 enum Phase {
     /// No data statement of the transaction, if there is one, has been decided.
     #[default]
     Idle,
+    /// A statement failed that may have begun a transaction: an ERR does not say.
+    Unsure,
     /// It has read plainly, and holds no row locks.
-    Reading {
-        judged: Instant,
-    },
+    Reading { judged: Instant },
     /// It has written or locked something.
     Writing,
-    Refused(Arc<Refusal>),
+    Refused {
+        refusal: Arc<Refusal>,
+        /// The server has begun it, so that its flags will show its end. Under `autocommit=0` it may not have.
+        begun: bool,
+    },
 }
 
 impl Unit {
-    /// What is to be done with a statement that has come.
-    pub fn turn(&mut self, facts: &Facts, session: SessionState, graces: &Graces, now: Instant) -> Turn {
+    /// As in the middle of a transaction that has only read.
+    pub(crate) fn reading(judged: Instant) -> Unit {
+        Unit { phase: Phase::Reading { judged }, ..Unit::default() }
+    }
+
+    /// What is to be done with a statement that has come. Most need not know the time.
+    #[inline]
+    pub fn turn(
+        &mut self,
+        facts: &Facts,
+        session: SessionState,
+        graces: &Graces,
+        now: impl FnOnce() -> Instant,
+    ) -> Turn {
         if facts.free {
             return Turn::Free;
         }
-        if let Phase::Refused(refusal) = &self.phase {
+        if matches!(self.phase, Phase::Idle) && !session.holds_locks {
+            self.locked = None;
+            return Turn::Decide(Bound::Full);
+        }
+        self.turn_within(facts, session, graces, now)
+    }
+
+    fn turn_within(
+        &mut self,
+        facts: &Facts,
+        session: SessionState,
+        graces: &Graces,
+        now: impl FnOnce() -> Instant,
+    ) -> Turn {
+        if !session.in_transaction && session.autocommit && !matches!(self.phase, Phase::Unsure) {
+            // It has ended by something that nobody asked for here.
+            self.phase = Phase::Idle;
+        }
+        if let Phase::Refused { refusal, .. } = &self.phase {
             return Turn::Refused(Arc::clone(refusal));
         }
         // Table locks and user-level locks outlive a transaction; row locks do not outlive what ends theirs.
         let breaks_out = facts.crosses_boundary || facts.commits_implicitly;
         if session.holds_locks || (matches!(self.phase, Phase::Writing) && !breaks_out) {
-            return self.turn_of_lock_holder(graces, now);
+            return self.turn_of_lock_holder(graces, now());
         }
         self.locked = None;
         match self.phase {
             Phase::Idle => Turn::Decide(Bound::Full),
             Phase::Reading { judged } => {
-                let again = now.saturating_duration_since(judged) >= graces.unit;
-                if facts.class.locks_or_writes() || breaks_out || again {
+                let again = || now().saturating_duration_since(judged) >= graces.unit;
+                if facts.class.locks_or_writes() || breaks_out || again() {
                     Turn::Decide(Bound::Brief)
                 } else {
                     Turn::GoesOn
                 }
             }
-            Phase::Writing | Phase::Refused(_) => Turn::Decide(Bound::Brief),
+            Phase::Unsure | Phase::Writing | Phase::Refused { .. } => Turn::Decide(Bound::Brief),
         }
     }
 
@@ -145,16 +186,22 @@ impl Unit {
         match (over, &self.phase) {
             (true, _) => Turn::Decide(Bound::Locked),
             (false, Phase::Writing) => Turn::GoesOnUnlessRuled,
-            (false, Phase::Idle | Phase::Reading { .. } | Phase::Refused(_)) => Turn::GoesOn,
+            (false, Phase::Idle | Phase::Unsure | Phase::Reading { .. } | Phase::Refused { .. }) => Turn::GoesOn,
         }
     }
 
-    /// It may go. `decided`: when it was this statement that was decided about.
-    pub fn admitted(&mut self, facts: &Facts, decided: Option<Instant>) {
-        if let (Some(now), Phase::Reading { judged }) = (decided, &mut self.phase) {
-            *judged = now;
+    /// It may go.
+    #[inline]
+    pub fn admitted(&mut self, facts: &Facts, session: SessionState) {
+        self.under_way = Some(UnderWay { facts: *facts, in_transaction: session.in_transaction });
+    }
+
+    /// It was this statement that was decided about.
+    #[inline]
+    pub fn judged(&mut self, now: impl FnOnce() -> Instant) {
+        if let Phase::Reading { judged } = &mut self.phase {
+            *judged = now();
         }
-        self.under_way = Some(*facts);
     }
 
     /// It was refused. Inside a transaction that is the last word on it: a client that ignores the error must not
@@ -162,21 +209,31 @@ impl Unit {
     pub fn refused(&mut self, refusal: &Refusal, session: SessionState) {
         self.under_way = None;
         if session.in_transaction || !session.autocommit {
-            self.phase = Phase::Refused(Arc::new(refusal.clone()));
+            self.phase = Phase::Refused { refusal: Arc::new(refusal.clone()), begun: session.in_transaction };
         }
     }
 
-    /// Its reply has ended. True when the unit has ended with it.
+    /// A reply has ended. True when the unit has ended with it.
+    #[inline]
     pub fn settled(&mut self, outcome: Outcome, now: impl FnOnce() -> Instant) -> bool {
-        let Some(facts) = self.under_way.take() else { return false };
+        let under_way = self.under_way.take();
+        // What nobody asked for here may end a transaction, and does nothing else to it.
+        let UnderWay { facts, in_transaction } =
+            under_way.unwrap_or(UnderWay { facts: Facts::FREE, in_transaction: outcome.session.in_transaction });
         if outcome.succeeded && facts.transaction != TransactionEffect::None {
             self.phase = Phase::Idle;
         }
-        if matches!(self.phase, Phase::Refused(_)) {
-            return true;
+        if let Phase::Refused { begun, .. } = &mut self.phase {
+            *begun |= outcome.session.in_transaction;
+            if outcome.session.in_transaction || !(*begun || outcome.session.autocommit) {
+                return true;
+            }
+            self.phase = Phase::Idle;
         }
         if !outcome.session.in_transaction {
-            self.phase = Phase::Idle;
+            let failed = !outcome.succeeded && !facts.free && !in_transaction;
+            let unsure = failed && (!outcome.session.autocommit || may_begin(facts.class));
+            self.phase = if unsure { Phase::Unsure } else { Phase::Idle };
             return true;
         }
         if facts.free {
@@ -184,8 +241,8 @@ impl Unit {
         }
         self.phase = match std::mem::take(&mut self.phase) {
             _ if facts.class.locks_or_writes() => Phase::Writing,
-            Phase::Idle => Phase::Reading { judged: now() },
-            phase @ (Phase::Reading { .. } | Phase::Writing | Phase::Refused(_)) => phase,
+            Phase::Idle | Phase::Unsure => Phase::Reading { judged: now() },
+            phase @ (Phase::Reading { .. } | Phase::Writing | Phase::Refused { .. }) => phase,
         };
         false
     }
@@ -196,7 +253,15 @@ impl Unit {
     }
 
     pub fn is_refused(&self) -> bool {
-        matches!(self.phase, Phase::Refused(_))
+        matches!(self.phase, Phase::Refused { .. })
+    }
+}
+
+/// A statement that is not in its own text may begin a transaction and fail in it.
+fn may_begin(class: Class) -> bool {
+    match class {
+        Class::Call | Class::Unparsed => true,
+        Class::Control | Class::Read | Class::Write | Class::Ddl => false,
     }
 }
 

@@ -24,7 +24,7 @@ impl CharsetChange {
     /// By the name of a character set, in any case.
     pub(crate) fn named(name: &[u8]) -> CharsetChange {
         let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
-        if AMBIGUOUS.iter().any(|known| is(known)) { CharsetChange::Ambiguous } else { CharsetChange::Plain }
+        if AMBIGUOUS.iter().any(is) { CharsetChange::Ambiguous } else { CharsetChange::Plain }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::charset::Multibyte;
 use memchr::{memchr, memchr2, memmem};
 
 /// What decides how the same bytes are split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mode {
     /// sql_mode NO_BACKSLASH_ESCAPES, which replies also show as a status flag.
     pub no_backslash_escapes: bool,
@@ -22,7 +22,7 @@ pub struct Mode {
 
 /// Which versioned comments are code. Give it where it is known: with `Unknown` all of them are, so that nothing can
 /// hide in one, but a quote inside a comment that the server skips would then be taken for a literal's start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Server {
     #[default]
     Unknown,
@@ -34,7 +34,7 @@ pub enum Server {
 
 /// Whether the text is all of the command or only its first bytes. Of a cut text no token that touches the end is
 /// given, since it may go on: `KILL 12` may be `KILL 123`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Extent {
     #[default]
     Whole,
@@ -74,9 +74,9 @@ pub struct Lexer<'a> {
     in_code_comment: bool,
     code_comment_edges: usize,
     /// Where the last identifier ended: `t.1a` is an identifier after a dot, `.1` alone a number.
-    identifier_end: Option<usize>,
+    identifier_end: usize,
     /// The position just after an identifier and a dot.
-    member_start: Option<usize>,
+    member_start: usize,
     reading: Reading,
     comments: Comments,
     met: Met,
@@ -131,8 +131,8 @@ impl<'a> Lexer<'a> {
             position,
             in_code_comment: false,
             code_comment_edges: 0,
-            identifier_end: None,
-            member_start: None,
+            identifier_end: NOWHERE,
+            member_start: NOWHERE,
             reading,
             comments: Comments::default(),
             met: Met::default(),
@@ -181,6 +181,7 @@ impl<'a> Lexer<'a> {
         self.mode.extent
     }
 
+    #[inline(always)]
     fn at(&self, position: usize) -> Option<u8> {
         self.sql.get(position).copied()
     }
@@ -189,35 +190,51 @@ impl<'a> Lexer<'a> {
         self.sql.get(position..).unwrap_or_default()
     }
 
-    /// The first position from here on whose byte is not `wanted`.
-    fn run(&self, from: usize, wanted: impl Fn(u8) -> bool) -> usize {
-        let rest = self.rest(from);
-        from + rest.iter().position(|&byte| !wanted(byte)).unwrap_or(rest.len())
+    /// The first position from here on whose byte is not of this class.
+    fn run(&self, from: usize, wanted: u8) -> usize {
+        let mut end = from;
+        for &byte in self.rest(from) {
+            if class(byte) & wanted == 0 {
+                break;
+            }
+            end += 1;
+        }
+        end
     }
 
     /// Moves to the next byte of code; `None` at the end.
     fn skip_to_code(&mut self) -> Option<u8> {
         loop {
             let byte = self.at(self.position)?;
-            let next = self.at(self.position + 1);
-            match (byte, next) {
-                (b'\t'..=b'\r' | b' ', _) => self.position += 1,
-                (b'#', _) => self.skip_line(),
-                // Checked: a control character will do, and so will the end of the text.
-                (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|byte| self.ends_dashes(byte)) => {
-                    self.skip_line();
-                }
-                (b'/', Some(b'*')) => self.enter_comment(),
-                (b'*', Some(b'/')) if self.in_code_comment => {
-                    self.in_code_comment = false;
-                    self.code_comment_edges += 1;
-                    self.position += 2;
-                    self.comments.last_code_end = self.position;
-                }
-                (0xA0 | 0xFF, _) if self.reading.high_spaces => self.position += 1,
-                _ => return Some(byte),
+            let class = class(byte);
+            if class & SPACE != 0 {
+                self.position += 1;
+            } else if class & MAYBE_SKIPPED == 0 || !self.skip_comment(byte) {
+                return Some(byte);
             }
         }
+    }
+
+    /// Moves over a comment, or an end of one, that begins with this byte. `false`: it is none.
+    #[inline(never)]
+    fn skip_comment(&mut self, byte: u8) -> bool {
+        match (byte, self.at(self.position + 1)) {
+            (b'#', _) => self.skip_line(),
+            // Checked: a control character will do, and so will the end of the text.
+            (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|byte| self.ends_dashes(byte)) => {
+                self.skip_line();
+            }
+            (b'/', Some(b'*')) => self.enter_comment(),
+            (b'*', Some(b'/')) if self.in_code_comment => {
+                self.in_code_comment = false;
+                self.code_comment_edges += 1;
+                self.position += 2;
+                self.comments.last_code_end = self.position;
+            }
+            (0xA0 | 0xFF, _) if self.reading.high_spaces => self.position += 1,
+            _ => return false,
+        }
+        true
     }
 
     fn ends_dashes(&self, byte: u8) -> bool {
@@ -292,9 +309,11 @@ impl<'a> Lexer<'a> {
         self.sql.len()
     }
 
+    #[inline(never)]
     fn token_at(&self, first: u8) -> (Kind, usize) {
         let start = self.position;
-        if self.member_start == Some(start) && is_identifier(first) {
+        let class = class(first);
+        if self.member_start == start && class & IDENTIFIER != 0 {
             return (Kind::Word, self.word_end(start));
         }
         match (first, self.at(start + 1)) {
@@ -302,24 +321,27 @@ impl<'a> Lexer<'a> {
             (b'"', _) if !self.mode.ansi_quotes => (Kind::String, self.quoted_end(start, first)),
             (b'"' | b'`', _) => (Kind::QuotedWord, self.quoted_end(start, first)),
             (b'n' | b'N', Some(b'\'')) => (Kind::String, self.quoted_end(start + 1, b'\'')),
-            (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, |byte| byte.is_ascii_hexdigit()),
-            (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, |byte| matches!(byte, b'0' | b'1')),
+            (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, HEX),
+            (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, BINARY),
             (b'@', _) => self.variable(start),
             (b'0'..=b'9', _) => self.number_or_word(start),
-            (b'.', Some(b'0'..=b'9')) if self.identifier_end != Some(start) => {
-                (Kind::Number, self.exponent_end(self.run(start + 1, |byte| byte.is_ascii_digit())))
+            (b'.', Some(b'0'..=b'9')) if self.identifier_end != start => {
+                (Kind::Number, self.exponent_end(self.run(start + 1, DIGIT)))
             }
-            _ if is_identifier(first) => (Kind::Word, self.word_end(start)),
+            _ if class & IDENTIFIER != 0 => (Kind::Word, self.word_end(start)),
             _ => (Kind::Symbol(first), start + 1),
         }
     }
 
+    #[inline]
     fn word_end(&self, start: usize) -> usize {
-        if self.reading == Reading::USUAL {
-            return self.run(start, is_identifier);
-        }
+        if self.reading == Reading::USUAL { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
+    }
+
+    #[inline(never)]
+    fn odd_word_end(&self, start: usize) -> usize {
         let mut end = start;
-        while let Some(byte) = self.at(end).filter(|&byte| is_identifier(byte)) {
+        while let Some(byte) = self.at(end).filter(|&byte| class(byte) & IDENTIFIER != 0) {
             match byte {
                 0xA0 | 0xFF if self.reading.high_spaces => break,
                 0..=0x7F => end += 1,
@@ -362,7 +384,7 @@ impl<'a> Lexer<'a> {
         self.sql.len()
     }
 
-    fn digits_in_quotes(&self, start: usize, digit: impl Fn(u8) -> bool) -> (Kind, usize) {
+    fn digits_in_quotes(&self, start: usize, digit: u8) -> (Kind, usize) {
         let end = self.run(start + 2, digit);
         // Anything else in there is a syntax error (checked); as a string it at least ends where a reader sees it end.
         if self.at(end) == Some(b'\'') {
@@ -379,7 +401,7 @@ impl<'a> Lexer<'a> {
             Some(quote @ b'`') => self.quoted_end(name, quote),
             Some(quote @ (b'\'' | b'"')) if !system => self.quoted_end(name, quote),
             _ if system => self.word_end(name),
-            _ => self.run(name, |byte| is_identifier(byte) || byte == b'.'),
+            _ => self.run(name, IDENTIFIER | DOT),
         };
         if end == start + 1 { (Kind::Symbol(b'@'), end) } else { (Kind::Variable, end) }
     }
@@ -399,14 +421,14 @@ impl<'a> Lexer<'a> {
             }
             _ => {}
         }
-        let digits_end = self.run(start, |byte| byte.is_ascii_digit());
+        let digits_end = self.run(start, DIGIT);
         let exponent_end = self.exponent_end(digits_end);
         if exponent_end > digits_end {
             (Kind::Number, exponent_end)
         } else if digits_end < word_end {
             (Kind::Word, word_end)
         } else if self.at(digits_end) == Some(b'.') {
-            (Kind::Number, self.exponent_end(self.run(digits_end + 1, |byte| byte.is_ascii_digit())))
+            (Kind::Number, self.exponent_end(self.run(digits_end + 1, DIGIT)))
         } else {
             (Kind::Number, digits_end)
         }
@@ -417,7 +439,7 @@ impl<'a> Lexer<'a> {
         let digits = from + 1 + usize::from(signed);
         let has_exponent = matches!(self.at(from), Some(b'e' | b'E'));
         match self.at(digits) {
-            Some(b'0'..=b'9') if has_exponent => self.run(digits, |byte| byte.is_ascii_digit()),
+            Some(b'0'..=b'9') if has_exponent => self.run(digits, DIGIT),
             _ => from,
         }
     }
@@ -428,8 +450,9 @@ impl Iterator for Lexer<'_> {
 
     fn next(&mut self) -> Option<Token> {
         let first = self.skip_to_code()?;
-        let (kind, end) = self.token_at(first);
         let start = self.position;
+        let (kind, end) =
+            if class(first) & PLAIN_LETTER != 0 { (Kind::Word, self.word_end(start)) } else { self.token_at(first) };
         // `quoted_end` may step past the end by one, over a backslash that is the last byte.
         let end = end.min(self.sql.len());
         self.position = end;
@@ -439,15 +462,62 @@ impl Iterator for Lexer<'_> {
         if end == self.sql.len() && self.mode.extent == Extent::Cut {
             return None;
         }
-        self.member_start = (kind == Kind::Symbol(b'.') && self.identifier_end == Some(start)).then_some(end);
-        self.identifier_end = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable).then_some(end);
+        let is_member = kind == Kind::Symbol(b'.') && self.identifier_end == start;
+        self.member_start = if is_member { end } else { NOWHERE };
+        let is_identifier = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable);
+        self.identifier_end = if is_identifier { end } else { NOWHERE };
         Some(Token { kind, start, end })
     }
 }
 
-fn is_identifier(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+const NOWHERE: usize = usize::MAX;
+
+const SPACE: u8 = 1;
+const IDENTIFIER: u8 = 1 << 1;
+/// Begins an identifier, whatever follows: not the letters of `N'x'`, `x'1F'` and `b'1'`.
+const PLAIN_LETTER: u8 = 1 << 2;
+const DIGIT: u8 = 1 << 3;
+const HEX: u8 = 1 << 4;
+const BINARY: u8 = 1 << 5;
+const DOT: u8 = 1 << 6;
+/// May begin or end a comment, or be a space in some character sets.
+const MAYBE_SKIPPED: u8 = 1 << 7;
+
+#[inline(always)]
+fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
 }
+
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        let mut class = match byte {
+            b'\t'..=b'\r' | b' ' => SPACE,
+            b'0'..=b'9' => IDENTIFIER | DIGIT,
+            b'n' | b'N' | b'x' | b'X' | b'b' | b'B' => IDENTIFIER,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xFF => IDENTIFIER | PLAIN_LETTER,
+            b'.' => DOT,
+            b'#' | b'-' | b'/' | b'*' => MAYBE_SKIPPED,
+            _ => 0,
+        };
+        if byte.is_ascii_hexdigit() {
+            class |= HEX;
+        }
+        if matches!(byte, b'0' | b'1') {
+            class |= BINARY;
+        }
+        if matches!(byte, 0xA0 | 0xFF) {
+            class |= MAYBE_SKIPPED;
+        }
+        classes[byte as usize] = class;
+        if byte == u8::MAX {
+            break;
+        }
+        byte += 1;
+    }
+    classes
+};
 
 /// Whether a code comment with this version is code. MariaDB skips those meant for MySQL 5.7 and later, which it is not.
 fn runs(server: Server, version: Option<u32>, for_mariadb: bool) -> bool {

@@ -1,9 +1,12 @@
-//! What the text of a statement says, found from its bytes: which connections it would kill and which locks it takes
-//! or gives back. Later also its class and fingerprint, on the same lexer.
+//! What the text of a statement says, found from its bytes: what it asks for ([`scan`]), the name of all texts like it
+//! ([`fingerprint`]), which connections it would kill and which locks it takes. What only a parser can tell, tables above all,
+//! comes from [`ParseCache`].
 //!
-//! It never parses a whole grammar, never allocates on the common path, never decides anything, and never panics on
-//! any input. Text is `&[u8]`, in whatever ASCII-compatible character set the client uses; under GBK-like sets, where
-//! a backslash may be half a character, the caller should not ask. Start with [`Lexer`].
+//! It knows no identity and no rule, never decides anything, and never panics on any input. Only the parser allocates. Text is
+//! `&[u8]`, in whatever ASCII-compatible character set the client uses; where bytes can be read in more than one way,
+//! the stricter reading stands. Start with [`Scan`]; under it is the [`Lexer`], which splits where the server does.
+//!
+//! What no text shows: that a view or a trigger calls a function or changes a table, and what a procedure does.
 #![forbid(unsafe_code)]
 
 mod charset;
@@ -11,6 +14,8 @@ mod class;
 mod fingerprint;
 mod lexer;
 mod literal;
+mod normal;
+mod normalize;
 mod parse;
 mod scan;
 mod shape;
@@ -22,9 +27,10 @@ pub mod locks;
 
 pub use charset::{Charset, CharsetChange};
 pub use class::{Class, UnknownClass};
-pub use fingerprint::{Fingerprint, NotAFingerprint, fingerprint, normalize};
+pub use fingerprint::{Fingerprint, NotAFingerprint, fingerprint};
 pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};
 pub use literal::unquote;
+pub use normalize::normalize;
 pub use parse::{Outcome, ParseCache, Parsed, Table, parse};
 pub use scan::{Doubt, NamedStatement, Scan, Source, TransactionEffect, scan};
 pub use shape::Shapes;

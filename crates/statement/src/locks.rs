@@ -111,6 +111,11 @@ impl LockEffect {
         Self { statements: 0, ..*self } == Self::NONE
     }
 
+    /// Whether the text takes a lock at all, even if it gives it back. A prepared XA transaction belongs to nobody.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.ever_taken & !XA_PREPARED != 0 || self.user_locks_ever > 0
+    }
+
     fn take(&mut self, locks: u8) {
         self.taken |= locks;
         self.ever_taken |= locks;

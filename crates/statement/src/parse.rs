@@ -1,26 +1,42 @@
-//! What only a parser can tell: which tables a text touches, and whether it calls a function that is not the server's own.
+//! What only a parser can tell: which tables a text touches, and whether what looks like a call of somebody's own function is
+//! one.
+//!
+//! The parser (`sqlparser`) never sees the text itself, but one that was put together from our own tokens: without comments, with
+//! one literal for all, with lists cut short. So it cannot disagree with MySQL about where a literal or a comment ends,
+//! and its work does not grow with the length of a list.
 
 mod cache;
+mod walk;
 
 pub use cache::ParseCache;
 
-use crate::{Class, Mode};
+use self::walk::{Names, names};
+use crate::normalize::simplify;
+use crate::scan::scan_hearing;
+use crate::{Class, Doubt, Mode};
+use memchr::memchr;
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::parser::Parser;
+use std::thread;
 
+/// What a parser says of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub outcome: Outcome,
-    /// Each once, in the order of their names.
+    /// Each once, in the order of their names. What a statement calls by a name of its own (WITH) is none.
     pub tables: Box<[Table]>,
-    /// A function is called that is neither MySQL's nor MariaDB's own, or may be.
+    /// A function is called, or may be, that is not the server's own.
     pub foreign_functions: bool,
-    /// The class of the text with all that is known of it: the scanner's, made stricter by what the parser found.
+    /// The scanner's class. If the scanner had doubts: at least `call` where they were right, and at least `unparsed` where the
+    /// parser could not tell.
     pub class: Class,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     Read,
-    /// The parser does not know this grammar: the tables are not known, and the class is at least `unparsed`.
+    /// The parser does not know this grammar, does not tell the tables of such a statement, or the text is too long or too
+    /// deep for it: the tables are not known.
     Failed,
 }
 
@@ -33,12 +49,54 @@ pub struct Table {
 }
 
 /// Slow, and it allocates: see [`ParseCache`].
+///
+/// A text that cannot be read as it is may be one under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
 pub fn parse(sql: &[u8], mode: Mode) -> Parsed {
-    let scan = crate::scan(sql, mode);
+    let parsed = parse_in(sql, mode);
+    if parsed.outcome == Outcome::Read || memchr(b'"', sql).is_none() {
+        return parsed;
+    }
+    let other = parse_in(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode });
+    if other.outcome == Outcome::Read { other } else { parsed }
+}
+
+fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
+    let mut calls = Vec::new();
+    let mut hear = |name: &[u8]| calls.push(String::from_utf8_lossy(name).to_lowercase());
+    let scan = scan_hearing(sql, mode, &mut Some(&mut hear));
+    let Some(names) = simplify(sql, mode, LIMIT).and_then(read) else {
+        return Parsed {
+            outcome: Outcome::Failed,
+            tables: Box::default(),
+            foreign_functions: !calls.is_empty(),
+            class: if scan.doubt == Doubt::None { scan.class } else { scan.class.or_stricter(Class::Unparsed) },
+        };
+    };
+    let foreign_functions = calls.iter().any(|name| !names.clears(name));
+    let is_complete = names.is_complete || scan.class == Class::Control;
     Parsed {
-        outcome: Outcome::Failed,
-        tables: Box::default(),
-        foreign_functions: false,
-        class: scan.class.or_stricter(Class::Unparsed),
+        outcome: if is_complete { Outcome::Read } else { Outcome::Failed },
+        tables: if is_complete { names.tables.into_iter().collect() } else { Box::default() },
+        foreign_functions,
+        class: if foreign_functions { scan.class.or_stricter(Class::Call) } else { scan.class },
     }
 }
+
+/// Of the simplified text, in bytes. Most have some hundred.
+const LIMIT: usize = 16 << 10;
+/// `1 + 1 + …` becomes a tree as deep as it is long, which is walked and dropped by recursion: up to here it fits into the stack
+/// of any thread, beyond it gets one of its own.
+const SHORT: usize = 1 << 10;
+const STACK: usize = 64 << 20;
+
+fn read(text: String) -> Option<Names> {
+    let length = text.len();
+    let parse = move || Parser::parse_sql(&MySqlDialect {}, &text).ok().map(|statements| names(&statements));
+    if length <= SHORT {
+        return parse();
+    }
+    thread::Builder::new().stack_size(STACK).spawn(parse).ok()?.join().ok()?
+}
+
+#[cfg(test)]
+mod tests;

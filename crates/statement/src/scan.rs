@@ -15,9 +15,9 @@ use self::body::Found;
 use self::verb::{Rest, Verb};
 use self::ways::{Changes, Way, Ways};
 use crate::literal::unescaped;
+use crate::locks;
 use crate::starts::SEMICOLON;
 use crate::{Charset, CharsetChange, Class, Extent, Lexer, Mode, Shapes, Token};
-use siphasher::sip128::SipHasher13;
 use std::ops::Range;
 
 /// Everything that a verdict needs to know of a text. All ranges are of its bytes.
@@ -110,8 +110,11 @@ pub fn scan(sql: &[u8], mode: Mode) -> Scan {
     scan_hearing(sql, mode, &mut None)
 }
 
-/// As [`scan`]; `calls` hears of every call that may be of somebody's own function, in order.
-pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Option<SipHasher13>) -> Scan {
+/// Hears the name of every call that may be of somebody's own function, in order, without quotes.
+pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
+
+/// As [`scan`], with somebody listening.
+pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Listener<'_>) -> Scan {
     let usual = Way { mode, reading: Default::default() };
     let first = Reader::new(sql, usual, Nesting::Outer).run(calls);
     let mut scan = first.scan;
@@ -127,6 +130,11 @@ pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Option<SipHasher1
     }
     if mode.charset == Charset::Ambiguous {
         scan.forget_comments();
+    }
+    if scan.takes_lock || locks::effect(sql, mode).takes_any() {
+        scan.takes_lock = true;
+        scan.free = false;
+        scan.class = scan.class.or_stricter(Class::Write);
     }
     scan
 }
@@ -227,7 +235,7 @@ impl<'a> Reader<'a> {
         Self { lexer, scan, nesting, last_end: 0, passed_boundary: false, changes: Changes::default() }
     }
 
-    fn run(mut self, calls: &mut Option<SipHasher13>) -> Read {
+    fn run(mut self, calls: &mut Listener<'_>) -> Read {
         let mut changes = Changes::default();
         while let Some(first) = self.next() {
             if first.kind == SEMICOLON {
@@ -242,6 +250,8 @@ impl<'a> Reader<'a> {
             changes = self.changes;
             self.scan.statements = self.scan.statements.saturating_add(1);
             let verb = self.verb(first);
+            let mut nobody = None;
+            let calls = if verb.rest == Rest::Irrelevant { &mut nobody } else { &mut *calls };
             let (found, end) = body::read(&mut self.lexer, verb.from, verb.rest.kept(), calls);
             self.last_end = self.last_end.max(end);
             self.settle(&verb, &found);
@@ -277,7 +287,7 @@ impl<'a> Reader<'a> {
             scan.doubt = Doubt::Functions;
         }
         scan.shapes |= found.shapes;
-        scan.takes_lock |= verb.takes_lock || (matters && found.takes_lock);
+        scan.takes_lock |= verb.takes_lock || found.takes_lock;
         scan.commits_implicitly |= verb.commits;
         scan.crosses_boundary |= self.passed_boundary && !is_free;
         if verb.transaction != TransactionEffect::None {
@@ -354,7 +364,6 @@ fn class_of(verb: &Verb, found: &Found) -> Class {
             class = raise(class, found.locking && found.queries > 1, Class::Write);
         }
     }
-    class = raise(class, found.takes_lock, Class::Write);
     raise(class, found.qualified, Class::Call)
 }
 

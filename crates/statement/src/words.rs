@@ -60,7 +60,7 @@ impl Known {
 
     /// A word of MySQL's grammar.
     pub(crate) fn is_keyword(self) -> bool {
-        self.mysql == Own::Unquoted || (self.mysql == Own::No && self.mariadb == Own::Unquoted)
+        self.mysql == Own::Unquoted
     }
 }
 

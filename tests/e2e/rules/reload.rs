@@ -11,7 +11,7 @@ const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
 
 /// Two rules that always go together: who sees one without the other sees half a plan.
 fn plan(number: usize) -> String {
-    let (passes, stops) = if number % 2 == 0 { ("app", "etl") } else { ("etl", "app") };
+    let (passes, stops) = if number.is_multiple_of(2) { ("app", "etl") } else { ("etl", "app") };
     format!(
         "rules:\n\
          - {{ id: passes-{number}, match: {{ user: {passes} }}, do: {{ rejection_ratio: 0 }}, permanent: true }}\n\
@@ -42,8 +42,8 @@ fn a_thousand_reloads_under_load() {
             tollgate.rewrite(|yaml| format!("{}{}", &yaml[..yaml.find("rules:").expect("rules")], plan(number)));
             assert_eq!(tollgate.post("/reload", "").0, 200);
             // What has been put in force is in force.
-            if number % 100 == 0 {
-                let (passes, stops) = if number % 2 == 0 { (APP, ETL) } else { (ETL, APP) };
+            if number.is_multiple_of(100) {
+                let (passes, stops) = if number.is_multiple_of(2) { (APP, ETL) } else { (ETL, APP) };
                 assert_eq!(run(&mut Raw::login(tollgate.address, passes), READ), Answer::Done);
                 assert!(run(&mut Raw::login(tollgate.address, stops), READ).is_refused());
             }

@@ -49,17 +49,19 @@ fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
     super::answer(raw)
 }
 
-/// Everything that a client can say of itself.
-fn disguises() -> Vec<(Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str)>, String)> {
+type Pairs = Vec<(&'static str, &'static str)>;
+
+/// Everything that a client can say of itself: attributes, query attributes, a text.
+fn disguises() -> Vec<(Pairs, Pairs, String)> {
     let texts = [
         format!("/* client='favourite' */ {READ}"),
         format!("{READ} /*client='favourite'*/"),
         format!("{READ} /*app='favourite'*/;"),
         format!("/*application:favourite,app:favourite*/ {READ}"),
         format!("/*vt+ WORKLOAD_NAME=favourite */ {READ}"),
-        format!("SELECT COUNT(*), '/*client=''favourite''*/' FROM mysql.plugin"),
+        "SELECT COUNT(*), '/*client=''favourite''*/' FROM mysql.plugin".to_owned(),
         format!("/*! {READ} */ /*client='favourite'*/"),
-        format!("SELECT /*! 'favourite', */ COUNT(*) FROM mysql.plugin"),
+        "SELECT /*! 'favourite', */ COUNT(*) FROM mysql.plugin".to_owned(),
         format!("/*client='app'*/ {READ} /*user='app'*/"),
         format!("-- client='favourite'\n{READ}"),
         format!("# client='favourite'\n{READ}"),

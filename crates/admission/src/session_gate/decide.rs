@@ -1,152 +1,167 @@
-//! What is not free: who asks, which rules own it, and what they say.
+//! What is not free: which rules own it, and what they say.
 
-use identity::Said;
+use std::sync::Arc;
+
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use rules::{CompiledRule, Fields, InTransaction, Mode, Query};
-use std::sync::Arc;
+use rules::{CompiledRule, Fields, InTransaction, Judgement, Timestamp};
 use tokio::time::Instant;
 
 use super::asker::Asker;
-use super::{Context, State};
+use super::under_way::UnderWay;
 use crate::attempt::{Attempt, Step};
-use crate::hold::{Held, hold, pause};
+use crate::gatekeeper::Gatekeeper;
+use crate::hold::{Had, Held, hold};
 use crate::limits::{Need, Places};
 use crate::policy::Policy;
-use crate::port::{Ask, Permit, Refusal, Verdict};
-use crate::question::{self, KnownQuestion};
+use crate::port::{Permit, Refusal, SessionState, Verdict};
+use crate::question::Question;
+use crate::refusal::Reason;
+use crate::refusing::{self, Stopped};
 use crate::stats::Effect;
-use crate::unit::{Bound, Facts, Turn};
+use crate::unit::{Bound, Facts, Turn, Unit};
+use crate::warned::Passing;
 
 /// A statement on its way to a verdict.
-pub(super) struct Asked<'a> {
+pub(super) struct Decision<'a> {
+    pub(super) keeper: &'a Arc<Gatekeeper>,
+    pub(super) policy: &'a Arc<Policy>,
+    pub(super) asker: &'a Arc<Asker>,
     pub(super) facts: Facts,
-    pub(super) ask: &'a Ask<'a>,
-    /// What its comments say of who asks, if they say anything.
-    pub(super) said: Option<&'a Said<'a>>,
+    pub(super) session: SessionState,
+    pub(super) unit: &'a mut Unit,
+    pub(super) places: &'a mut Vec<Places>,
+    pub(super) under_way: &'a mut UnderWay,
+    pub(super) dice: &'a mut SmallRng,
 }
 
-impl State {
-    pub(super) fn decide<Q: Query>(
-        &mut self,
-        context: &Context,
-        asked: Asked<'_>,
-        question: &Q,
-        keep: impl FnOnce() -> KnownQuestion,
-    ) -> Verdict {
-        let Context { keeper, policy } = context;
-        let Asked { facts, ask, said } = asked;
-        let asker = match (said, ask.attributes) {
-            (None, None) => Arc::clone(self.askers.own()),
-            (said, None) => self.askers.of(keeper, policy, said),
-            (said, Some(_)) => {
-                let attributes = question::attributes(ask.attributes);
-                let pairs = attributes.iter().map(|(name, value)| (*name, value.as_ref()));
-                let said = said.cloned().unwrap_or_else(|| identity::read_comments(b"", b"", None));
-                self.askers.of(keeper, policy, Some(&said.with_query_attributes(pairs)))
-            }
-        };
-        asker.stats.saw(facts.class);
-
-        let arrival = Instant::now();
-        let turn = self.unit.turn(&facts, ask.session, &policy.defaults.graces, arrival);
+impl Decision<'_> {
+    #[inline]
+    pub(super) fn decide(self, question: &impl Question) -> Verdict {
+        self.asker.stats.saw(self.facts.class);
+        let turn = self.unit.turn(&self.facts, self.session, &self.policy.defaults.graces, Instant::now);
         let bound = match &turn {
-            Turn::Free | Turn::GoesOn => return self.pass_as(&facts, &asker, None),
-            Turn::GoesOnUnlessRuled if !policy.rules_on_transactions => return self.pass_as(&facts, &asker, None),
+            Turn::Free | Turn::GoesOn => return self.goes_on(),
+            Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => return self.goes_on(),
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Decide(bound) => *bound,
-            Turn::Refused(refusal) => {
-                asker.stats.rejected();
-                return self.refuse_again(policy, refusal);
-            }
+            Turn::Refused(refusal) => return self.refuse_again(refusal),
         };
-        if policy.rules.is_empty() || policy.defaults.mode == Mode::Off {
-            return self.pass_as(&facts, &asker, Some(arrival));
+        if self.policy.is_idle() {
+            return self.pass();
         }
-        let now = keeper.now();
-        let judgement = asker.judge(policy, question, now);
+        let now = self.keeper.now();
+        let judgement = self.asker.who.judge(self.policy, question, now);
         if !judgement.matched {
-            return self.pass_as(&facts, &asker, Some(arrival));
+            return self.pass();
         }
+        let must_be_ruled = matches!(turn, Turn::GoesOnUnlessRuled);
+        self.weigh(question, judgement, bound, must_be_ruled, now)
+    }
+
+    /// Some rule matched.
+    fn weigh(
+        self,
+        question: &impl Question,
+        judgement: Judgement<'_>,
+        bound: Bound,
+        must_be_ruled: bool,
+        now: Timestamp,
+    ) -> Verdict {
+        let policy = self.policy;
         let (enforced, warned) = policy.in_force(judgement);
-        if let Some(warned) = warned {
-            self.warn(policy, &asker, &warned, bound, arrival);
+        if must_be_ruled && enforced.share.is_none_or(|rule| rule.in_transaction == InTransaction::Pass) {
+            return self.goes_on();
         }
-        enforced.count(now);
-        let rules_writers = enforced.share.is_some_and(|rule| rule.in_transaction != InTransaction::Pass);
-        if turn == Turn::GoesOnUnlessRuled && !rules_writers {
-            return self.pass_as(&facts, &asker, None);
-        }
+        count(&enforced, warned.as_ref(), now);
+        let arrival = Instant::now();
         let mut attempt = Attempt::new(arrival, bound);
-        let dice = &mut self.dice;
+        let dice = &mut *self.dice;
         let step = attempt.step(enforced.share, &policy.defaults, arrival, &mut || dice.random());
-        let needs = match step {
-            Step::Exempt => return self.pass_as(&facts, &asker, Some(arrival)),
-            Step::Go => self.needs(policy, &enforced),
-            Step::Wait(_) | Step::Refuse(_) => Vec::new(),
-        };
-        if step == Step::Go {
-            if needs.is_empty() {
-                return self.pass_as(&facts, &asker, Some(arrival));
+        match step {
+            Step::Exempt => return self.pass_warning(&enforced, warned.as_ref(), bound),
+            Step::Refuse(reason) => {
+                return self.refuse(&Stopped::by(enforced.share, reason, now), question);
             }
-            if let Some(places) = keeper.limits.take(&needs) {
-                self.places.push(places);
-                return self.pass_as(&facts, &asker, Some(arrival));
+            Step::Go => {
+                let needs = self.needs(&enforced);
+                let places = if needs.is_empty() { Some(None) } else { self.keeper.limits.take(&needs).map(Some) };
+                if let Some(places) = places {
+                    self.places.extend(places);
+                    return self.pass_warning(&enforced, warned.as_ref(), bound);
+                }
             }
+            Step::Wait(_) => {}
         }
-        self.under_way.hold(facts);
+        let who = &self.asker.who;
+        let Some(seat) = self.keeper.room.enter(who.user(), &self.asker.stats, &policy.queue, arrival) else {
+            return self.refuse(&Stopped::by_the_queue(), question);
+        };
+        self.under_way.hold(self.facts);
         Verdict::Hold(Box::pin(hold(Held {
-            keeper: Arc::clone(keeper),
-            asker,
-            question: keep(),
+            keeper: Arc::clone(self.keeper),
+            policy: Arc::clone(policy),
+            asker: Arc::clone(self.asker),
+            question: question.keep(),
             attempt,
             step,
-            has: self.places.iter().flat_map(Places::rules).cloned().collect(),
+            had: Had::of(self.keeper, self.places),
+            blamed: Vec::new(),
             dice: SmallRng::seed_from_u64(self.dice.random()),
+            seat,
         })))
     }
 
     /// The limits that a unit needs places under and has none yet.
-    fn needs(&self, policy: &Policy, fields: &Fields<'_>) -> Vec<Need> {
-        let has = |need: &Need| self.places.iter().any(|places| places.is_under(&need.rule));
-        policy.needs(fields).filter(|need| !has(need)).collect()
+    fn needs(&self, fields: &Fields<'_>) -> Vec<Need> {
+        let limits = &self.keeper.limits;
+        let has = |need: &Need| self.places.iter().any(|places| places.rules_under(limits).contains(&need.rule));
+        self.policy.needs(fields).filter(|need| !has(need)).collect()
     }
 
-    /// Counts what rules in `warn` would have done.
-    fn warn(&mut self, policy: &Policy, asker: &Asker, fields: &Fields<'_>, bound: Bound, now: Instant) {
-        let Some(rule) = fields.share else { return };
-        let dice = &mut self.dice;
-        let step = Attempt::new(now, bound).step(Some(rule), &policy.defaults, now, &mut || dice.random());
-        if matches!(step, Step::Wait(_) | Step::Refuse(_)) {
-            asker.stats.warned();
-            asker.stats.by_rule(&rule.id, reason(rule), Effect::Warned);
+    fn pass_warning(self, enforced: &Fields<'_>, warned: Option<&Fields<'_>>, bound: Bound) -> Verdict {
+        if let Some(warned) = warned {
+            let had = Had::of(self.keeper, self.places);
+            let stats = &self.asker.stats;
+            let passing = Passing { keeper: self.keeper, policy: self.policy, stats, bound, had: &had.shadows };
+            let dice = &mut *self.dice;
+            self.places.extend(passing.warn(enforced, warned, &mut || dice.random()));
         }
+        self.pass()
     }
 
-    fn refuse_again(&mut self, policy: &Policy, refusal: &Refusal) -> Verdict {
-        let refusal = refusal.clone();
-        let length = pause(&policy.defaults, self.dice.random());
-        if length.is_zero() {
-            return Verdict::Refuse(refusal);
-        }
-        Verdict::Hold(Box::pin(async move {
-            tokio::time::sleep(length).await;
-            Err(refusal)
-        }))
+    fn refuse(self, stopped: &Stopped, question: &impl Question) -> Verdict {
+        self.asker.stats.rejected();
+        let refusal = stopped.refuse(self.policy, self.asker, || question.known_fingerprint(), self.dice);
+        refusing::after(refusing::pause(&self.policy.defaults, self.dice), refusal)
+    }
+
+    fn refuse_again(self, refusal: &Refusal) -> Verdict {
+        self.asker.stats.rejected();
+        self.asker.stats.by_rule_or_nobody(None, Reason::Transaction, Effect::Rejected);
+        refusing::after(refusing::pause(&self.policy.defaults, self.dice), refusal.clone())
+    }
+
+    /// It was decided about, and passes.
+    #[inline]
+    fn pass(self) -> Verdict {
+        self.unit.judged(Instant::now);
+        self.goes_on()
     }
 
     #[inline]
-    fn pass_as(&mut self, facts: &Facts, asker: &Asker, decided: Option<Instant>) -> Verdict {
-        asker.stats.passed();
-        self.unit.admitted(facts, decided);
+    fn goes_on(self) -> Verdict {
+        self.asker.stats.passed();
+        self.unit.admitted(&self.facts, self.session);
         Verdict::Pass(Permit::free())
     }
 }
 
-/// Why the owner of a share holds something.
-pub(crate) fn reason(rule: &CompiledRule) -> crate::refusal::Reason {
-    match rule.effect.share {
-        Some(rules::Share::Hold) => crate::refusal::Reason::Hold,
-        Some(rules::Share::Ratio(_) | rules::Share::Exempt) | None => crate::refusal::Reason::Ratio,
+/// Counts a decision for every rule that decided, or would have.
+fn count(enforced: &Fields<'_>, warned: Option<&Fields<'_>>, now: Timestamp) {
+    enforced.count(now);
+    let decides = |rule: &CompiledRule| enforced.owners().any(|owner| owner == rule);
+    for rule in warned.into_iter().flat_map(Fields::owners).filter(|rule| !decides(rule)) {
+        rule.hits().count(now);
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum Meaning {
 #[derive(Debug)]
 pub(super) enum Change {
     Prepared(Box<[u8]>, Arc<Note>),
+    /// Under a name that only the server knows to compare: it may be any of those that are known.
+    PreparedUnderSomeName,
     Gone(Box<[u8]>),
 }
 
@@ -40,25 +42,24 @@ impl Named {
         cache: &ParseCache,
         under_way: &mut UnderWay,
     ) -> Meaning {
-        let name = |range: &Range<usize>| key(sql.get(range.clone()).unwrap_or_default());
+        let name = |range: &Range<usize>| key(sql.get(range.clone()).unwrap_or_default(), mode);
         match named {
             NamedStatement::Prepare { name: range, from } => {
-                let note = match from {
-                    Source::Literal(literal) => {
-                        let text = unquoted(sql.get(literal.clone()).unwrap_or_default(), mode);
-                        Note::of(&text, mode, cache)
-                    }
-                    Source::Variable => Note::unknown(),
-                };
-                under_way.rename(Change::Prepared(name(range), Arc::new(note)));
+                under_way.rename(match name(range) {
+                    Some(name) => Change::Prepared(name, Arc::new(prepared(sql, from, mode, cache))),
+                    None => Change::PreparedUnderSomeName,
+                });
                 Meaning::Itself
             }
             NamedStatement::Deallocate { name: range } => {
-                under_way.rename(Change::Gone(name(range)));
+                // Under a name that nobody knows it is gone all the same, and its EXECUTE an error.
+                if let Some(name) = name(range) {
+                    under_way.rename(Change::Gone(name));
+                }
                 Meaning::Itself
             }
             NamedStatement::Execute { name: range } => {
-                let note = self.notes.get(&name(range)).cloned();
+                let note = name(range).and_then(|name| self.notes.get(&name).cloned());
                 Meaning::Executes(note.unwrap_or_else(|| Arc::new(Note::unknown())))
             }
         }
@@ -71,47 +72,34 @@ impl Named {
                     self.notes.insert(name, note);
                 }
             }
+            Change::PreparedUnderSomeName => self.forget_all(),
             Change::Gone(name) => {
                 self.notes.remove(&name);
             }
         }
     }
-}
 
-fn key(name: &[u8]) -> Box<[u8]> {
-    let bare = match name {
-        [b'`', inner @ .., b'`'] | [b'"', inner @ .., b'"'] => inner,
-        _ => name,
-    };
-    bare.to_ascii_lowercase().into()
-}
-
-/// The text in a literal: doubled quotes and backslashes undone.
-fn unquoted(literal: &[u8], mode: Mode) -> Vec<u8> {
-    let Some((&quote, rest)) = literal.split_first() else { return Vec::new() };
-    let inner = rest.strip_suffix(&[quote]).unwrap_or(rest);
-    let mut text = Vec::with_capacity(inner.len());
-    let mut bytes = inner.iter().copied();
-    while let Some(byte) = bytes.next() {
-        text.push(match byte {
-            b'\\' if !mode.no_backslash_escapes => match bytes.next() {
-                Some(b'n') => b'\n',
-                Some(b't') => b'\t',
-                Some(b'r') => b'\r',
-                Some(b'0') => 0,
-                Some(b'b') => 8,
-                Some(b'Z') => 26,
-                Some(other) => other,
-                None => b'\\',
-            },
-            byte if byte == quote => {
-                bytes.next();
-                quote
-            }
-            byte => byte,
-        });
+    /// Any of the names may stand for something else now.
+    pub(super) fn forget_all(&mut self) {
+        self.notes.clear();
     }
-    text
+}
+
+fn prepared(sql: &[u8], from: &Source, mode: Mode, cache: &ParseCache) -> Note {
+    match from {
+        Source::Literal(literal) => {
+            let text = statement::unquote(sql.get(literal.clone()).unwrap_or_default(), mode);
+            Note::of(&text, mode, cache)
+        }
+        Source::Variable => Note::unknown(),
+    }
+}
+
+/// The server compares names by utf8mb3_general_ci, in which `É` is `e` and `a ` is `a`. Of plain words only the case differs.
+fn key(name: &[u8], mode: Mode) -> Option<Box<[u8]>> {
+    let bare = statement::unquote(name, mode);
+    let is_plain = !bare.is_empty() && bare.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_$".contains(byte));
+    is_plain.then(|| bare.to_ascii_lowercase().into())
 }
 
 #[cfg(test)]
@@ -119,19 +107,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_literal_is_read_as_the_server_reads_it() {
-        let plain = Mode::default();
-        let no_escapes = Mode { no_backslash_escapes: true, ..plain };
-        for (literal, mode, text) in [
-            ("'DELETE FROM t'", plain, "DELETE FROM t"),
-            ("'a''b'", plain, "a'b"),
-            ("\"a\"\"b'c\"", plain, "a\"b'c"),
-            (r"'a\'b\n\\'", plain, "a'b\n\\"),
-            (r"'a\nb'", no_escapes, r"a\nb"),
-            ("''", plain, ""),
-            ("", plain, ""),
+    fn only_plain_names_can_be_compared() {
+        for (name, known) in [
+            ("s", Some("s")),
+            ("S1_$", Some("s1_$")),
+            ("`S`", Some("s")),
+            ("\"s\"", Some("s")),
+            ("`s `", None),
+            ("é", None),
+            ("`a``b`", None),
+            ("``", None),
+            ("", None),
         ] {
-            assert_eq!(unquoted(literal.as_bytes(), mode), text.as_bytes(), "{literal}");
+            assert_eq!(key(name.as_bytes(), Mode::default()).as_deref(), known.map(str::as_bytes), "{name}");
         }
     }
 }

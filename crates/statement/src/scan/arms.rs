@@ -78,7 +78,7 @@ impl Arms {
     }
 
     /// FROM something that is a table.
-    pub(super) fn from_table(&mut self, at: u32) {
+    pub(super) fn tables_begin(&mut self, at: u32) {
         if let State::Arm { depth, list, table, .. } = &mut self.state
             && *depth == at
         {
@@ -134,10 +134,9 @@ impl Arms {
     pub(super) fn close(&mut self, at: u32) {
         if let State::Arm { depth, .. } = self.state
             && at < depth
+            && std::mem::take(&mut self.unlimited)
         {
-            if std::mem::take(&mut self.unlimited) {
-                self.unlimited_inside = Some(self.unlimited_inside.map_or(depth, |inside| inside.min(depth)));
-            }
+            self.unlimited_inside = Some(self.unlimited_inside.map_or(depth, |inside| inside.min(depth)));
         }
     }
 

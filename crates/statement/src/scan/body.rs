@@ -1,12 +1,11 @@
 //! What the rest of a statement holds, whatever its first word is.
 
+use super::Listener;
 use super::arms::Arms;
 use super::keyword::Keyword;
 use crate::starts::SEMICOLON;
 use crate::words::{Own, look_up};
 use crate::{Kind, Lexer, Server, Shapes, Token};
-use siphasher::sip128::SipHasher13;
-use std::hash::Hasher;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
@@ -44,7 +43,7 @@ pub(super) fn read(
     lexer: &mut Lexer<'_>,
     first: Option<Token>,
     kept: Kept,
-    calls: &mut Option<SipHasher13>,
+    calls: &mut Listener<'_>,
 ) -> (Found, usize) {
     let mut body = Body::new(lexer.sql(), kept, lexer.mode().server);
     let mut end = 0;
@@ -135,12 +134,14 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn take(&mut self, token: Token, text: &[u8], calls: &mut Option<SipHasher13>) {
+    fn take(&mut self, token: Token, text: &[u8], calls: &mut Listener<'_>) {
+        if self.before[0] == Seen::Word(Keyword::From) {
+            self.after_from(token, text);
+        }
         let seen = match token.kind {
             Kind::Word => self.word(token, text),
             Kind::QuotedWord => {
                 self.named(token, true);
-                self.after_from(Keyword::None);
                 Seen::Quoted
             }
             Kind::String => self.string(token, text),
@@ -171,7 +172,6 @@ impl<'a> Body<'a> {
         let after_dot = self.before[0] == Seen::Symbol(b'.');
         let keyword = if after_dot { Keyword::None } else { Keyword::of(text) };
         self.named_keyword(token, keyword);
-        self.after_from(keyword);
         if keyword != Keyword::None {
             self.keyword(keyword);
         } else if after_dot && text.eq_ignore_ascii_case(b"NEXTVAL") {
@@ -218,10 +218,11 @@ impl<'a> Body<'a> {
             Keyword::SetOperation => self.arms.set_operation(self.depth),
             Keyword::Regexp | Keyword::Like => self.found.pattern = true,
             Keyword::Insert | Keyword::Replace => self.target = self.before[0] == Seen::Nothing,
+            // PREVIOUS VALUE FOR a sequence, which is a table.
+            Keyword::For => self.found.table |= after(Keyword::Value),
             Keyword::As
             | Keyword::Distinct
             | Keyword::Dual
-            | Keyword::For
             | Keyword::From
             | Keyword::Into
             | Keyword::InsertModifier
@@ -233,20 +234,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether FROM had a table behind it is known one token later.
-    fn after_from(&mut self, keyword: Keyword) {
-        if self.before[0] == Seen::Word(Keyword::From) {
-            if keyword == Keyword::Dual {
-                self.arms.list_ends(self.depth);
-            } else {
-                self.found.table = true;
-                self.arms.from_table(self.depth);
-            }
+    /// Whatever is behind FROM is a table, or makes one: `t`, `(`, `{oj …}`; only DUAL is none.
+    fn after_from(&mut self, token: Token, text: &[u8]) {
+        if token.kind == Kind::Word && Keyword::of(text) == Keyword::Dual {
+            self.arms.list_ends(self.depth);
+        } else {
+            self.found.table = true;
+            self.arms.tables_begin(self.depth);
         }
     }
 
     fn string(&mut self, token: Token, text: &[u8]) -> Seen {
-        self.after_from(Keyword::None);
         // Under ANSI_QUOTES, which does not show, it is a name.
         if text.first() == Some(&b'"') {
             self.named(token, true);
@@ -282,10 +280,9 @@ impl<'a> Body<'a> {
         self.name = Some(Name { start: token.start, end: token.end, quoted, place });
     }
 
-    fn symbol(&mut self, symbol: u8, token: Token, calls: &mut Option<SipHasher13>) -> Seen {
+    fn symbol(&mut self, symbol: u8, token: Token, calls: &mut Listener<'_>) -> Seen {
         match symbol {
             b'(' => {
-                self.after_from(Keyword::None);
                 let is_after_name = matches!(self.before[0], Seen::Word(_) | Seen::Quoted);
                 let kind = match self.name.filter(|_| is_after_name) {
                     Some(name) => self.call(name, token, calls),
@@ -310,7 +307,7 @@ impl<'a> Body<'a> {
     }
 
     /// A name with a `(` behind it.
-    fn call(&mut self, name: Name, parenthesis: Token, calls: &mut Option<SipHasher13>) -> Parentheses {
+    fn call(&mut self, name: Name, parenthesis: Token, calls: &mut Listener<'_>) -> Parentheses {
         let text = self.sql.get(name.start..name.end).unwrap_or_default();
         let text = match text {
             [b'`' | b'"', inside @ .., b'`' | b'"'] => inside,
@@ -323,10 +320,10 @@ impl<'a> Body<'a> {
         }
         let known = look_up(text);
         self.found.heavy |= known.is_some_and(|known| !known.is_free());
+        self.found.takes_lock |= is("GET_LOCK") || is("SERVICE_GET_READ_LOCKS") || is("SERVICE_GET_WRITE_LOCKS");
         if name.place == Place::Definition {
             return Parentheses::Plain;
         }
-        self.found.takes_lock |= is("GET_LOCK") || is("SERVICE_GET_READ_LOCKS") || is("SERVICE_GET_WRITE_LOCKS");
         let own = known.map_or(Own::No, |known| known.own(self.server));
         let is_own = match own {
             Own::No => false,
@@ -336,9 +333,8 @@ impl<'a> Body<'a> {
         };
         if !is_own {
             self.found.foreign = true;
-            if let Some(calls) = calls {
-                calls.write_usize(text.len());
-                text.iter().for_each(|byte| calls.write_u8(byte.to_ascii_lowercase()));
+            if let Some(hear) = calls {
+                hear(text);
             }
         }
         self.found.writes |= is_own && (is("NEXTVAL") || is("SETVAL"));

@@ -1,0 +1,204 @@
+//! Why a statement would get the verdict that it would get now: plain data, for whoever prints it. Nothing is counted,
+//! nothing is taken, and no dice are rolled.
+
+mod ruling;
+
+use std::sync::Arc;
+
+use identity::{Identity, Said};
+use rules::{Field, Fields, Mode as RuleMode, Origin, Outcome, Query, RuleId, Timestamp};
+use statement::{Class, Fingerprint, Mode, ParseCache, Shapes, Table};
+use tokio::time::Instant;
+
+pub use ruling::{Lost, Place, Ruling, Then};
+
+use crate::gatekeeper::Gatekeeper;
+use crate::login::Login;
+use crate::note;
+use crate::policy::Policy;
+use crate::port::{Client, Refusal, SessionState};
+use crate::question::TextQuestion;
+use crate::spoken;
+use crate::unit::{Bound, Turn, Unit};
+use crate::who::Who;
+
+/// Bytes of a normalised text that are shown.
+const NORMALISED: usize = 4096;
+
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// Who asks, by all that is said.
+    pub claimed: Arc<Identity>,
+    /// By what is proven alone. `None`: that is the same, or this client's claims are trusted.
+    pub trusted: Option<Arc<Identity>>,
+    /// What was said of it and did not count: two values for one key, or too many.
+    pub conflicts: u32,
+    pub class: Class,
+    /// Never delayed, whatever the rules say.
+    pub free: bool,
+    pub shapes: Shapes,
+    pub fingerprint: Fingerprint,
+    /// With its literals as `?`.
+    pub normalised: String,
+    /// `None`: it could not be parsed.
+    pub tables: Option<Vec<Table>>,
+    /// Its place in its transaction. One that is open is taken for one that has only read.
+    pub turn: Turn,
+    /// On all facts and, where that may differ, on the trusted ones.
+    pub judgements: Vec<Judged>,
+    /// Of both judgements the stricter, in force.
+    pub owners: Owned,
+    /// The same with the rules that only warn, if that is different.
+    pub warned: Option<Owned>,
+    /// What comes of it.
+    pub ruling: Ruling,
+    /// What would come of it if nothing only warned, if that is different.
+    pub would_be: Option<Ruling>,
+    /// What the client would get if it were refused, with an id of its own. `None`: nothing can refuse it.
+    pub refusal: Option<Refusal>,
+}
+
+/// What became of every rule in one judgement, the owners first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    pub on: Facts,
+    pub considered: Vec<Considered>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Facts {
+    All,
+    Trusted,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Considered {
+    pub rule: RuleId,
+    pub origin: Origin,
+    pub mode: RuleMode,
+    pub matches: bool,
+    pub owns: Vec<Field>,
+    /// Why, as a sentence.
+    pub because: String,
+}
+
+/// The rules that own each field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Owned {
+    pub share: Option<RuleId>,
+    pub concurrency: Vec<RuleId>,
+}
+
+impl Owned {
+    fn of(fields: &Fields<'_>) -> Owned {
+        Owned {
+            share: fields.share.map(|rule| rule.id.clone()),
+            concurrency: fields.concurrency.iter().map(|rule| rule.id.clone()).collect(),
+        }
+    }
+}
+
+impl Gatekeeper {
+    /// What a statement of this client would meet now. `attributes` are the query's.
+    pub fn explain(
+        &self,
+        client: &Client<'_>,
+        sql: &[u8],
+        mode: Mode,
+        state: SessionState,
+        attributes: &[(Vec<u8>, Vec<u8>)],
+    ) -> Explanation {
+        let policy = self.policy();
+        let mode = Mode { charset: client.charset, ..mode };
+        let scan = statement::scan(sql, mode);
+        let cache = ParseCache::new();
+        let question = TextQuestion::new(sql, mode, &scan, client.database, &cache);
+        let facts = note::facts(sql, mode, &scan, question.class);
+        let said = spoken::comments(sql, &scan).unwrap_or_else(spoken::nothing);
+        let pairs = attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));
+        let (who, conflicts) = who(&policy, client, &said.with_query_attributes(pairs));
+        let turn = turn(&facts, state, &policy);
+
+        let now = self.now();
+        let judgement = who.judge(&policy, &question, now);
+        let (enforced, warned) = policy.in_force(judgement);
+        let (enforced, warned) = if policy.is_idle() { Default::default() } else { (enforced, warned) };
+        let bound = match &turn {
+            Turn::Decide(bound) => *bound,
+            Turn::GoesOnUnlessRuled => Bound::Locked,
+            Turn::Free | Turn::GoesOn | Turn::Refused(_) => Bound::Full,
+        };
+        let case = ruling::Case { keeper: self, policy: &policy, turn: &turn, bound, now, client: who.name() };
+        let (ruling, refusal) = case.ruling(&enforced);
+        let would_be = warned.as_ref().map(|warned| case.ruling(warned).0).filter(|other| *other != ruling);
+        Explanation {
+            judgements: judgements(&policy, &who, &question, now),
+            owners: Owned::of(&enforced),
+            warned: warned.as_ref().map(Owned::of),
+            claimed: Arc::clone(&who.identities.claimed),
+            trusted: who.identities.trusted.clone(),
+            conflicts,
+            class: facts.class,
+            free: facts.free,
+            shapes: scan.shapes,
+            fingerprint: question.fingerprint(),
+            normalised: statement::normalize(sql, mode, NORMALISED),
+            tables: tables(&question),
+            turn,
+            ruling,
+            would_be,
+            refusal,
+        }
+    }
+}
+
+fn who(policy: &Policy, client: &Client<'_>, said: &Said<'_>) -> (Who, u32) {
+    let connection = Login::new(client).identities(&policy.identity);
+    let query = identity::of_query(&policy.identity, &connection, said);
+    let conflicts = connection.conflicts + query.conflicts;
+    (Who::new(policy, query), conflicts)
+}
+
+fn turn(facts: &crate::unit::Facts, state: SessionState, policy: &Policy) -> Turn {
+    let now = Instant::now();
+    let mut unit = if state.in_transaction { Unit::reading(now) } else { Unit::default() };
+    unit.turn(facts, state, &policy.defaults.graces, || now)
+}
+
+fn judgements(policy: &Policy, who: &Who, question: &TextQuestion<'_>, now: Timestamp) -> Vec<Judged> {
+    let judged = |on, identity: &Identity| {
+        let considered = policy.rules.explain(identity, question, now, RuleMode::Enforce);
+        Judged { on, considered: considered.iter().map(considered_of).collect() }
+    };
+    let trusted = who.identities.trusted.as_deref().map(|identity| judged(Facts::Trusted, identity));
+    [judged(Facts::All, &who.identities.claimed)].into_iter().chain(trusted).collect()
+}
+
+fn considered_of(considered: &rules::Considered<'_>) -> Considered {
+    let (matches, owns) = match &considered.outcome {
+        Outcome::Matches { owns, .. } => (true, owns.clone()),
+        Outcome::Off
+        | Outcome::Expired { .. }
+        | Outcome::Inactive { .. }
+        | Outcome::ConditionFailed { .. }
+        | Outcome::NotFailed { .. } => (false, Vec::new()),
+    };
+    Considered {
+        rule: considered.rule.id.clone(),
+        origin: considered.rule.origin,
+        mode: considered.rule.mode.unwrap_or_default(),
+        matches,
+        owns,
+        because: considered.outcome.to_string(),
+    }
+}
+
+fn tables(question: &TextQuestion<'_>) -> Option<Vec<Table>> {
+    match question.tables() {
+        rules::Tables::Known(tables) => Some(tables.to_vec()),
+        rules::Tables::Among(_) | rules::Tables::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! `max_concurrency` over whole units.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+
+use crate::port::Verdict;
+use crate::refusal::Reason;
+use crate::stage::{At, Setup, Stage, times};
+use crate::stats::Effect;
+
+const WRITE: &str = "UPDATE t SET a = 1";
+const READ: &str = "SELECT * FROM t";
+
+#[tokio::test(start_paused = true)]
+async fn a_statement_has_its_place_until_it_is_answered() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1"]);
+    let (mut one, mut other) = (stage.login("one"), stage.login("other"));
+    assert!(matches!(one.ask(WRITE), Verdict::Pass(_)));
+    assert_eq!(stage.keeper.used("r"), (1, 0));
+    assert_eq!(other.at(READ).await, At::Held);
+    one.answer(WRITE, false);
+    assert_eq!(stage.keeper.used("r"), (0, 0));
+    assert_eq!(other.at(READ).await, At::Once);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transaction_has_its_place_until_it_ends() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1 delay=2000"]);
+    let (mut one, mut other) = (stage.login("one"), stage.login("other"));
+    for end in ["COMMIT", "ROLLBACK"] {
+        one.run("BEGIN").await.unwrap();
+        one.run(READ).await.unwrap();
+        one.run(WRITE).await.unwrap();
+        assert_eq!(stage.keeper.used("r"), (1, 0), "one place, however many statements");
+        let start = Instant::now();
+        let refusal = other.run(READ).await.unwrap_err();
+        assert_eq!(start.elapsed(), Duration::from_secs(2));
+        assert!(refusal.message.contains("rule=r reason=concurrency client=other"), "{}", refusal.message);
+
+        let verdict = other.ask(READ);
+        let waits = tokio::spawn(async move {
+            let ran = other.finish(READ, verdict).await;
+            (ran, Instant::now(), other)
+        });
+        advance(Duration::from_millis(1500)).await;
+        let ended = Instant::now();
+        one.run(end).await.unwrap();
+        let (ran, when, back) = waits.await.unwrap();
+        assert!(ran.is_ok() && when == ended, "it passes as soon as there is room");
+        other = back;
+    }
+    assert_eq!(stage.keeper.used("r"), (0, 0));
+    let counted = stage.counted("other", "other");
+    assert_eq!(times(&counted, "r", Reason::Concurrency, Effect::Held), 4);
+    assert_eq!(times(&counted, "r", Reason::Concurrency, Effect::Rejected), 2);
+    stage.assert_settled();
+}
+
+/// Every way in which a unit can end without its COMMIT.
+#[tokio::test(start_paused = true)]
+async fn nothing_leaks() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1", "w | class=ddl | ratio=1 reject"]);
+    for way in ["disconnect", "reset", "change user", "deadlock", "refused", "answered", "killed hold"] {
+        let mut session = stage.login("app");
+        session.run("BEGIN").await.unwrap();
+        session.run(READ).await.unwrap();
+        assert_eq!(stage.keeper.used("r"), (1, 0), "{way}");
+        match way {
+            "disconnect" => {}
+            "reset" => session.gate.reset(),
+            "change user" => session.gate.changed_user(&crate::stage::Who::new("web").client()).unwrap(),
+            "deadlock" => {
+                session.ask(WRITE);
+                session.state.in_transaction = false;
+                session.answer(WRITE, false);
+            }
+            "refused" => assert_eq!(session.at("DROP TABLE t").await, At::Refused),
+            "answered" => session.run("COMMIT").await.unwrap(),
+            "killed hold" => {
+                let mut other = stage.login("other");
+                assert!(matches!(other.ask(READ), Verdict::Hold(_)));
+                session.run("COMMIT").await.unwrap();
+            }
+            _ => unreachable!(),
+        }
+        if way == "disconnect" {
+            drop(session);
+        }
+        assert_eq!(stage.keeper.used("r"), (0, 0), "{way}");
+        assert_eq!(stage.keeper.limits.waiting(), 0, "{way}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_reject_nobody_waits() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1 reject"]);
+    let mut one = stage.login("one");
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    let start = Instant::now();
+    let refusal = stage.login("other").run(READ).await.unwrap_err();
+    assert!(refusal.message.contains("reason=concurrency"), "{}", refusal.message);
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_that_is_full_says_how_long_and_is_blamed() {
+    // `wide` has room and little patience; it is not what anybody waits for.
+    let stage = Stage::new(&[
+        "wide | scope=* | concurrency=9 delay=10 reject",
+        "narrow | scope=* | concurrency=1 delay=2000 runtime",
+    ]);
+    let mut one = stage.login("one");
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    assert_eq!((stage.keeper.used("wide").0, stage.keeper.used("narrow").0), (1, 1));
+    let start = Instant::now();
+    let refusal = stage.login("other").run(READ).await.unwrap_err();
+    assert_eq!(start.elapsed(), Duration::from_secs(2));
+    assert!(refusal.message.contains("rule=narrow"), "{}", refusal.message);
+    assert_eq!((stage.keeper.used("wide").0, stage.keeper.used("narrow").0), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_costs_nobody_its_place_in_the_line() {
+    let rules = ["r | scope=* | concurrency=1 delay=60000"];
+    let stage = Stage::new(&rules);
+    let mut running = stage.login("running");
+    assert!(matches!(running.ask(READ), Verdict::Pass(_)));
+    let wait = |user: &str| {
+        let mut session = stage.login(user);
+        let verdict = session.ask(READ);
+        tokio::spawn(async move {
+            session.finish(READ, verdict).await.unwrap();
+            Instant::now()
+        })
+    };
+    let first = wait("app");
+    tokio::task::yield_now().await;
+    for number in 0..20 {
+        stage.apply(&[rules[0], &format!("x{number} | user=nobody | ratio=1")]);
+        tokio::task::yield_now().await;
+    }
+    let second = wait("app");
+    tokio::task::yield_now().await;
+    running.answer(READ, true);
+    let when = first.await.unwrap();
+    second.await.unwrap();
+    assert_eq!(when, Instant::now(), "both pass, one after the other");
+    assert_eq!(stage.keeper.waiting(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raised_limit_lets_those_in_who_wait() {
+    let stage = Stage::new(&["r | scope=* | concurrency=0 delay=60000"]);
+    let mut session = stage.login("app");
+    let verdict = session.ask(READ);
+    let waits = tokio::spawn(async move { session.finish(READ, verdict).await.map(|()| Instant::now()) });
+    advance(Duration::from_secs(5)).await;
+    let raised = Instant::now();
+    stage.apply(&["r | scope=* | concurrency=1 delay=60000"]);
+    assert_eq!(waits.await.unwrap().unwrap(), raised);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_holder_waits_a_little_and_overdraws() {
+    let mut setup = Setup::default();
+    setup.defaults.graces.lock = Duration::ZERO;
+    let stage = setup.stage(&["r | scope=* | concurrency=1 delay=60000"]);
+    let mut one = stage.login("one");
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    let mut holder = stage.login("holder");
+    holder.state.holds_locks = true;
+    let start = Instant::now();
+    holder.run(READ).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_millis(250));
+    assert_eq!(stage.counted("holder", "holder").overdrawn, 1);
+    assert_eq!(stage.keeper.used("r"), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exemption_needs_no_place() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1", "e | user=dba | exempt"]);
+    let mut one = stage.login("one");
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    assert_eq!(stage.login("dba").at(READ).await, At::Once);
+    assert_eq!(stage.keeper.used("r"), (1, 0));
+}

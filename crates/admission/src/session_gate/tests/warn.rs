@@ -1,0 +1,118 @@
+//! What only warns changes nothing and is counted.
+
+use rules::Mode;
+
+use crate::port::Verdict;
+use crate::refusal::Reason;
+use crate::stage::{At, Setup, Stage, times};
+use crate::stats::Effect;
+
+const READ: &str = "SELECT * FROM t";
+
+#[tokio::test(start_paused = true)]
+async fn shares() {
+    for (setup, rule) in [
+        (Setup::default(), "r | scope=* | ratio=0.5 reject warn"),
+        (Setup::in_mode(Mode::Warn), "r | scope=* | ratio=0.5 reject"),
+        (Setup::in_mode(Mode::Warn), "r | scope=* | ratio=0.5 reject warn"),
+    ] {
+        let stage = setup.stage(&[rule]);
+        let mut session = stage.login("app");
+        for _ in 0..1000 {
+            assert_eq!(session.at(READ).await, At::Once);
+        }
+        let counted = stage.counted("app", "app");
+        assert_eq!((counted.passed, counted.held, counted.rejected), (1000, 0, 0));
+        assert!(counted.warned.abs_diff(500) <= 64, "{rule}: {}", counted.warned);
+        assert_eq!(times(&counted, "r", Reason::Ratio, Effect::Warned), counted.warned);
+        assert_eq!(stage.keeper.policy().rules.rules()[0].hits().matched(), 1000);
+        stage.assert_settled();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn off_does_not_even_count() {
+    for (setup, rule) in [
+        (Setup::default(), "r | scope=* | ratio=1 concurrency=0 connections=0 reject off"),
+        (Setup::in_mode(Mode::Off), "r | scope=* | ratio=1 concurrency=0 connections=0 reject"),
+    ] {
+        let stage = setup.stage(&[rule]);
+        assert_eq!(stage.login("app").at(READ).await, At::Once);
+        let counted = stage.counted("app", "app");
+        assert_eq!((counted.passed, counted.warned, counted.by_rule.len()), (1, 0, 0));
+        assert_eq!(stage.keeper.used("r"), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn concurrency() {
+    for (setup, rule) in [
+        (Setup::default(), "r | scope=* | concurrency=2 warn"),
+        (Setup::in_mode(Mode::Warn), "r | scope=* | concurrency=2"),
+    ] {
+        let stage = setup.stage(&[rule]);
+        let mut sessions: Vec<_> = (0..5).map(|_| stage.login("app")).collect();
+        for session in &mut sessions {
+            session.run("BEGIN").await.unwrap();
+            session.run(READ).await.unwrap();
+            session.run("UPDATE t SET a = 1").await.unwrap();
+        }
+        // Five at once under a limit of two: three would have waited, each once.
+        let counted = stage.counted("app", "app");
+        assert_eq!((counted.warned, times(&counted, "r", Reason::Concurrency, Effect::Warned)), (3, 3), "{rule}");
+        assert_eq!(stage.keeper.used("r"), (5, 0));
+        for session in &mut sessions {
+            session.run("COMMIT").await.unwrap();
+        }
+        assert_eq!(stage.keeper.used("r"), (0, 0));
+        for session in &mut sessions {
+            session.run(READ).await.unwrap();
+        }
+        assert_eq!(stage.counted("app", "app").warned, 3, "one after the other nobody would have waited");
+        stage.assert_settled();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_enforced_is_not_also_warned_of() {
+    let stage = Stage::new(&["r | scope=* | ratio=0.5 reject", "w | scope=* | concurrency=1 warn"]);
+    let mut session = stage.login("app");
+    for _ in 0..200 {
+        let _ = session.run(READ).await;
+    }
+    let counted = stage.counted("app", "app");
+    assert_eq!(counted.warned, 0, "{counted:?}");
+    assert!(counted.rejected > 50 && counted.passed > 50);
+    assert_eq!(stage.keeper.used("w"), (0, 0));
+    stage.assert_settled();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_warning_beside_a_hold_is_counted_when_the_unit_passes() {
+    let stage = Stage::new(&["h | scope=* | hold delay=60000 expires=5000", "w | scope=* | concurrency=0 warn"]);
+    let mut session = stage.login("app");
+    let Verdict::Hold(hold) = session.ask(READ) else { panic!("held") };
+    assert_eq!((stage.counted("app", "app").warned, stage.keeper.used("w").0), (0, 0));
+    let permit = session.gate.granted(hold.await.unwrap());
+    assert_eq!((stage.counted("app", "app").warned, stage.keeper.used("w").0), (1, 1));
+    drop(permit);
+    session.answer(READ, true);
+    assert_eq!(stage.keeper.used("w").0, 0);
+    stage.assert_settled();
+}
+
+#[tokio::test(start_paused = true)]
+async fn connections() {
+    for (setup, rule) in [
+        (Setup::default(), "r | user=app | connections=1 warn"),
+        (Setup::in_mode(Mode::Warn), "r | user=app | connections=1"),
+    ] {
+        let stage = setup.stage(&[rule]);
+        let sessions: Vec<_> = (0..3).map(|_| stage.login("app")).collect();
+        let counted = stage.counted("app", "app");
+        assert_eq!(times(&counted, "r", Reason::Connections, Effect::Warned), 2, "{rule}");
+        assert_eq!(stage.keeper.used("r"), (0, 3));
+        drop(sessions);
+        assert_eq!(stage.keeper.used("r"), (0, 0));
+    }
+}
