@@ -1,10 +1,10 @@
 //! May it go now: units, dice, limits, the queue, and the error that a refused client gets.
 //!
 //! The relay asks through [`port`]; it forwards nothing without a [`port::Permit`]. Who asks is `identity`'s business, what
-//! is asked `statement`'s, which rule owns it `rules`'. What is decided here is pure: [`unit`], [`attempt`] and [`limits`]
+//! is asked `statement`'s, which rule owns it `rules`'. What is decided here is pure: [`mod@unit`], [`attempt`] and [`limits`]
 //! take the time and the dice as arguments. Only `hold` and `gatekeeper` know a clock.
 //!
-//! It never sees a socket, never reads a file and never keeps SQL. Read [`unit`] first.
+//! It never sees a socket, never reads a file and never keeps SQL. Read [`mod@unit`] first.
 #![forbid(unsafe_code)]
 
 // What the relay sees.

@@ -80,7 +80,7 @@ impl port::Gate for Everyone {
 impl Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         self.asked.lock().unwrap().push(ask.command);
-        self.in_transaction.store(ask.in_transaction, Ordering::Relaxed);
+        self.in_transaction.store(ask.session.in_transaction, Ordering::Relaxed);
         if *self.held.lock().unwrap() == Some(ask.command) {
             return Verdict::Hold(Box::pin(std::future::pending()));
         }
