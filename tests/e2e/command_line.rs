@@ -43,6 +43,7 @@ proxy.yaml: OK
   at most 100 connections
   3 worker threads
   admin HTTP off
+  no rules, no playbooks
   no warnings
 ";
 
