@@ -360,3 +360,107 @@ fn clients_are_counted_in_the_metrics() {
         assert!(metrics.lines().any(|found| found == line), "no {line} in\n{metrics}");
     }
 }
+
+/// `explain` against a file: what it printed as JSON.
+fn explained_by_file(path: &std::path::Path, words: &[&str]) -> Json {
+    let explain = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["explain", "--json", "--config"])
+        .arg(path)
+        .args(words)
+        .output()
+        .expect("running the built binary");
+    assert!(explain.status.success(), "{}", String::from_utf8_lossy(&explain.stderr));
+    serde_json::from_slice(&explain.stdout).expect("JSON")
+}
+
+#[test]
+fn a_file_and_a_running_proxy_explain_alike_and_as_it_is() {
+    let tollgate = started(
+        "rules:\n\
+         - { id: everyone-yields, match: { scope: \"*\" }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n\
+         - { id: app-first, match: { user: app }, do: { rejection_ratio: 0 }, permanent: true }\n\
+         - { id: etl-waits, match: { user: etl, table: mysql.plugin }, do: { hold: true }, max_delay: 1s, permanent: true }\n",
+    );
+    let cases: [&[&str]; 6] = [
+        &["--user", "etl", "--address", "127.0.0.1", READ],
+        &["--user", "app", "--address", "127.0.0.1", READ],
+        &["--user", "app", "--attr", "program_name=x", "--query-attr", "a=b", "/*app='y'*/ DELETE FROM shop.orders"],
+        &["--user", "etl", "--schema", "mysql", "--in-transaction", "UPDATE plugin SET name = 'x'"],
+        &["--user", "x", "--holds-locks", "--no-autocommit", "INSERT INTO t VALUES (1)"],
+        &["--user", "x", "COMMIT"],
+    ];
+    for words in cases {
+        let running = command(tollgate.http, &[&["explain", "--json"], words].concat()).json();
+        assert_eq!(explained_by_file(&tollgate.config(), words), running, "{words:?}");
+    }
+
+    let verdict = |words: &[&str]| command(tollgate.http, &[&["explain", "--json"], words].concat()).json();
+    let explained = verdict(cases[0]);
+    assert_eq!((&explained["class"], &explained["verdict"]["rule"]), (&Json::from("read"), &Json::from("etl-waits")));
+    let (code, message) = asked(&mut Raw::login(tollgate.address, ETL)).expect("a refusal");
+    let error = &explained["error"];
+    assert_eq!(error["code"], code);
+    let without_id = |message: &str| message.split(" retry_after").next().expect("a beginning").to_owned();
+    assert_eq!(without_id(error["message"].as_str().expect("a text")), without_id(&message));
+    assert_eq!(verdict(cases[1])["verdict"]["says"], "passes: app-first lets all pass");
+    assert_eq!(asked(&mut Raw::login(tollgate.address, APP)), None);
+
+    // What was added at run time is in the one and not in the other.
+    command(tollgate.http, &["rules", "add", "--user", "app", "--hold", "--id", "added", "--reason", "r"]).good();
+    assert_eq!(verdict(cases[1])["verdict"]["rule"], "added");
+    assert_eq!(explained_by_file(&tollgate.config(), cases[1])["verdict"]["rule"], "app-first");
+
+    let text = command(tollgate.http, &[&["explain"], cases[0]].concat()).good();
+    for part in [
+        "etl\n  facts ",
+        "class        read\n",
+        "etl-waits",
+        "owns share",
+        "app-first",
+        "user does not fit: etl",
+        "verdict: held by etl-waits for 1s at most, then refused\n",
+        "ERROR 1226 (HY000): [tollgate] rule=etl-waits",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    assert!(command(nobody, &[&["explain"], cases[0]].concat()).bad().contains("name it with --config"));
+}
+
+#[test]
+fn a_digest_is_learnt_from_the_server() {
+    let grant = "GRANT SELECT ON performance_schema.* TO tollgate@'%'";
+    primary().root_sql(grant).expect("a grant");
+    let probe = "probe: { user: tollgate, password: tollgate-pw }\n";
+    let tollgate = started(probe);
+    // A statement of this test's own, which the server has seen.
+    let sql = "SELECT COUNT(*), 'digest', 4711 FROM mysql.plugin WHERE 1 = 0";
+    let mut app = Raw::login(tollgate.address, APP);
+    let ask = |raw: &mut Raw, sql: &str| {
+        raw.query(sql);
+        let first = raw.read().expect("a reply");
+        let refused = first.first() == Some(&0xFF);
+        let columns = if refused { 0 } else { usize::from(first[0]) };
+        // Columns, their end, a row, and the end.
+        (0..if refused { 0 } else { columns + 3 }).for_each(|_| drop(raw.read().expect("the rest")));
+        refused
+    };
+    assert!(!ask(&mut app, sql));
+    let find = format!("SELECT STATEMENT_DIGEST(\"{sql}\")");
+    let digest = primary().root_sql(&find).expect("a digest").trim().to_owned();
+    assert_eq!(digest.len(), 64, "{digest}");
+    let add =
+        ["rules", "add", "--fingerprint", &digest, "--ratio", "1", "--action", "reject", "--id", "d", "--reason", "r"];
+    command(tollgate.http, &add).good();
+    wait_until("it is learnt", || ask(&mut app, &sql.replace("4711", "42")));
+    assert!(!ask(&mut app, "SELECT COUNT(*), 'digest' FROM mysql.plugin WHERE 1 = 0"), "another statement");
+    assert!(listed(&tollgate, "d").expect("the rule").get("unknown_digests").is_none());
+    // One that nobody has ever run.
+    let unknown = "f".repeat(64);
+    let said =
+        command(tollgate.http, &["rules", "add", "--fingerprint", &unknown, "--hold", "--id", "u", "--reason", "r"]);
+    assert!(said.good().contains("digest    not known yet"));
+    let table = command(tollgate.http, &["rules", "list"]).good();
+    let row = table.lines().find(|line| line.starts_with("u ")).unwrap_or_else(|| panic!("{table}"));
+    assert!(row.contains("digest not known yet"), "{row}");
+}

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::explain::Explain;
 use crate::health::Question;
 use crate::incident_command::{self, IncidentCommand};
 use crate::print::Output;
@@ -44,6 +45,10 @@ enum Command {
         #[arg(long)]
         live: bool,
     },
+    /// What would become of a statement, and why: who asks, which rules match, the verdict, the error.
+    ///
+    /// For example: `tollgate explain --user etl --address 10.0.0.7 'DELETE FROM orders'`
+    Explain(Box<Explain>),
     /// The rules of a running proxy: see them, add, extend and end them.
     Rules {
         #[command(subcommand)]
@@ -83,6 +88,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Health { address, live } => {
             crate::health::health(address, if live { Question::Live } else { Question::Ready })
         }
+        Command::Explain(explain) => explain.run(),
         Command::Rules { command } => rules_command::run(&command),
         Command::Incident { command } => incident_command::run(&command),
         Command::Clients { proxy, output } => clients_command::run(&proxy, output),

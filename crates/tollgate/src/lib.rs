@@ -12,6 +12,8 @@ mod check;
 
 mod health;
 
+mod explain;
+
 // Commands to a running proxy.
 mod clients_command;
 mod incident_command;
@@ -19,6 +21,7 @@ mod reload_command;
 mod rules_command;
 
 mod http;
+mod pair;
 mod print;
 mod running;
 

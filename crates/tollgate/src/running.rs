@@ -26,6 +26,11 @@ pub(crate) struct Where {
 }
 
 impl Where {
+    /// At this address, or where one is by default.
+    pub(crate) fn at(http: Option<SocketAddr>) -> Where {
+        Where { http, config: None }
+    }
+
     pub(crate) fn running(&self) -> anyhow::Result<Running> {
         let default = SocketAddr::from((Ipv4Addr::LOCALHOST, 6034));
         let address = match &self.config {

@@ -24,9 +24,11 @@ use config::reload::{LOOK_EVERY, Looker, Next, Outcome, Reloader, Trigger, Watch
 use rules::{RuleId, RuleSet, Timestamp, lifetime};
 use tracing::{error, info, warn};
 
+pub(crate) use policy::keeper_of_file;
 pub(crate) use report::Report;
 
 use crate::digests::Digests;
+use crate::explain::{self, Question};
 
 /// How often what each client got is logged.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
@@ -58,7 +60,7 @@ impl Steering {
             error!("{note}");
         }
         let generation = reloader.generation();
-        let rules = policy::rules(&plan.policy, &overlay);
+        let rules = policy::rules(&plan.policy, overlay.rules());
         let digests = Arc::new(Digests::default());
         digests.want(&rules);
         let rules = RuleSet::new(rules, &|digest| digests.fingerprint(digest));
@@ -151,9 +153,14 @@ impl Steering {
             Command::OpenIncident { incident } => self.open_incident(&incident),
             Command::CloseIncident { id, change } => self.close_incident(&id, &change),
             Command::Clients => Ok(self.describe_clients()),
-            Command::Explain { .. } => Err(describe::invalid("explain")),
+            Command::Explain { question } => self.explain(&question),
             Command::Reload => self.reload(Trigger::Request),
         }
+    }
+
+    fn explain(&self, question: &serde_json::Value) -> Reply {
+        let question = Question::read(question, self.reloader.plan()).map_err(describe::invalid)?;
+        Ok(explain::answer(&question.explain(&self.keeper)))
     }
 
     /// Reads the file again; whatever is wrong with it, the old plan stays.
@@ -192,7 +199,7 @@ impl Steering {
         self.generation += 1;
         let plan = self.reloader.plan();
         let previous = self.keeper.policy();
-        let rules = policy::rules(&plan.policy, &self.overlay);
+        let rules = policy::rules(&plan.policy, self.overlay.rules());
         self.digests.want(&rules);
         let rules = RuleSet::after(&previous.rules, rules, &|digest| self.digests.fingerprint(digest));
         self.keeper.apply(policy::policy(&plan.policy, rules, self.generation));

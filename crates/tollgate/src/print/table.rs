@@ -12,6 +12,15 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<Cell>>,
+    too_long: TooLong,
+}
+
+/// What becomes of a text for which there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TooLong {
+    Cut,
+    /// In the last column it goes on below.
+    Wrap,
 }
 
 #[derive(Debug)]
@@ -26,7 +35,12 @@ const LEAST: usize = 8;
 
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, Align)]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+        Table { columns: columns.to_vec(), rows: Vec::new(), too_long: TooLong::Cut }
+    }
+
+    /// The last column is read to its end, whatever room there is.
+    pub(crate) fn wrapping(self) -> Table {
+        Table { too_long: TooLong::Wrap, ..self }
     }
 
     /// As many cells as there are columns.
@@ -41,12 +55,30 @@ impl Table {
     pub(crate) fn render(&self, style: &Style) -> String {
         let widths = self.widths(style.width);
         let head = self.columns.iter().map(|(name, _)| (*name, Tone::Bold));
-        let mut lines = vec![self.line(head, &widths, style)];
+        let mut out = self.line(head, &widths, style);
         for row in &self.rows {
-            let cells = row.iter().map(|cell| (cell.text.as_str(), cell.tone));
-            lines.push(self.line(cells, &widths, style));
+            for line in self.lines(row, &widths) {
+                let cells = line.iter().map(|(text, tone)| (text.as_str(), *tone));
+                out.push_str(&self.line(cells, &widths, style));
+            }
         }
-        lines.concat()
+        out
+    }
+
+    /// A row's texts, in as many lines as its last one needs.
+    fn lines(&self, row: &[Cell], widths: &[usize]) -> Vec<Vec<(String, Tone)>> {
+        let cell = |cell: &Cell| (cell.text.clone(), cell.tone);
+        let (TooLong::Wrap, Some((last, others)), Some(width)) = (self.too_long, row.split_last(), widths.last())
+        else {
+            return vec![row.iter().map(cell).collect()];
+        };
+        let parts = wrapped(&last.text, *width).into_iter().enumerate();
+        parts
+            .map(|(number, part)| {
+                let beside = |other| if number == 0 { cell(other) } else { (String::new(), Tone::Plain) };
+                others.iter().map(beside).chain([(part, last.tone)]).collect()
+            })
+            .collect()
     }
 
     fn line<'a>(&self, cells: impl Iterator<Item = (&'a str, Tone)>, widths: &[usize], style: &Style) -> String {
@@ -99,6 +131,28 @@ fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
+/// Between words, where there are any.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(line) = lines.last_mut() else { break };
+        if !line.is_empty() && length(line) + 1 + length(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+            continue;
+        }
+        let chars: Vec<char> = word.chars().collect();
+        for part in chars.chunks(width.max(1)) {
+            let part: String = part.iter().collect();
+            match lines.last_mut() {
+                Some(line) if line.is_empty() => *line = part,
+                _ => lines.push(part),
+            }
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +191,24 @@ mod tests {
             let longest = shown.lines().map(length).max().unwrap();
             assert!(longest <= width.max(3 * LEAST + 2 * GAP.len()), "{width}\n{shown}");
         }
+    }
+
+    #[test]
+    fn a_text_that_must_be_read_goes_on_below() {
+        let mut table = Table::new(&[("RULE", Align::Left), ("WHY", Align::Left)]).wrapping();
+        let plain = |text: &str| (text.to_owned(), Tone::Plain);
+        table.row([plain("everyone"), plain("matches; share is owned by another_rule, which is stricter")]);
+        table.row([plain("r"), plain("")]);
+        assert_eq!(
+            table.render(&Style { colour: false, width: Some(40) }),
+            "RULE      WHY\n\
+             everyone  matches; share is owned by\n\
+             \x20         another_rule, which is\n\
+             \x20         stricter\n\
+             r\n"
+        );
+        assert_eq!(table.render(&Style::PLAIN).lines().count(), 3);
+        assert_eq!(wrapped("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 use std::io::Read;
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use serde_json::{Map, Value as Json, json};
 
 use super::shown;
+use crate::pair::Pair;
 use crate::print::Output;
 use crate::running::Where;
 
@@ -126,24 +126,6 @@ struct About {
     /// Who adds it [default: you, at this machine].
     #[arg(long, value_name = "WHO")]
     created_by: Option<String>,
-}
-
-/// `key=value`
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Pair {
-    key: String,
-    value: String,
-}
-
-impl FromStr for Pair {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Pair, String> {
-        match text.split_once('=') {
-            Some((key, value)) if !key.is_empty() => Ok(Pair { key: key.to_owned(), value: value.to_owned() }),
-            Some(_) | None => Err("write it as key=value".to_owned()),
-        }
-    }
 }
 
 impl Add {

@@ -1,19 +1,25 @@
 //! The file's policy and the rules of the run time, as the sessions' gates take them.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use admission::Wall;
 use admission::policy::{Defaults, Policy, Queue};
 use admission::refusal::Preset;
 use admission::unit::Graces;
+use admission::{Gatekeeper, Wall};
 use config::ErrorPreset;
-use config::overlay::Overlay;
 use rules::{Rule, RuleSet, Timestamp};
 
-/// Every rule, those that are built in first.
-pub(super) fn rules(policy: &config::Policy, overlay: &Overlay) -> Vec<Rule> {
+/// Every rule, those that are built in first; `added` are those of the run time.
+pub(super) fn rules(policy: &config::Policy, added: &[Rule]) -> Vec<Rule> {
     let built_in = policy.heartbeat_writers.rules();
-    built_in.into_iter().chain(policy.rules.iter().cloned()).chain(overlay.rules().iter().cloned()).collect()
+    built_in.into_iter().chain(policy.rules.iter().cloned()).chain(added.iter().cloned()).collect()
+}
+
+/// Who would decide if the file were in force, and nothing had been added to it.
+pub(crate) fn keeper_of_file(plan: &config::Plan) -> Arc<Gatekeeper> {
+    let rules = RuleSet::new(rules(&plan.policy, &[]), &|_| None);
+    Gatekeeper::new(policy(&plan.policy, rules, 1), wall_clock(), 0)
 }
 
 pub(super) fn policy(policy: &config::Policy, rules: RuleSet, generation: u64) -> Policy {
