@@ -1,0 +1,22 @@
+//! How the database is doing, as known: readings with their time, what they add up to, and what each gate lets through.
+//!
+//! It never asks a server, never looks at a clock (`now` is given) and knows no client. `probes` brings the readings,
+//! `admission` does what the flows say. Read [`reading`] first.
+#![forbid(unsafe_code)]
+
+// What is measured.
+pub mod metric;
+pub mod reading;
+
+// Heartbeats, and the work between them.
+pub mod beats;
+pub mod work;
+
+// What follows from it.
+pub mod settings;
+
+pub use beats::Beats;
+pub use metric::{BuiltIn, MetricName, ServerName, Unit};
+pub use reading::{Reading, Report, Unknown};
+pub use settings::{Control, OnStale, Scope, Settings};
+pub use work::Work;

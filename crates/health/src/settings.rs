@@ -1,0 +1,138 @@
+//! A gate as an operator means it, less whom it concerns, which is `admission`'s business.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::metric::{BuiltIn, MetricName, Unit};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub name: Arc<str>,
+    pub metric: MetricName,
+    pub unit: Unit,
+    /// In the metric's unit. Over it nothing passes but the trickle.
+    pub threshold: f64,
+    pub scope: Scope,
+    pub control: Control,
+    pub on_stale: OnStale,
+    /// How long a value counts.
+    pub stale_after: Duration,
+    /// How long it may be closed without the metric improving. `None`: for ever.
+    pub max_closed: Option<Duration>,
+    /// Units a second that pass while it is closed. 0: none.
+    pub trickle: f64,
+    /// Between two samples while there is traffic.
+    pub interval: Duration,
+}
+
+impl Settings {
+    pub const STALE_AFTER: Duration = Duration::from_secs(5);
+    pub const MAX_CLOSED: Duration = Duration::from_secs(600);
+    pub const TRICKLE: f64 = 1.0;
+    pub const INTERVAL: Duration = Duration::from_millis(250);
+    /// No finer than this, whatever the threshold.
+    pub const FINEST: Duration = Duration::from_millis(20);
+
+    /// A gate with every default.
+    pub fn new(metric: BuiltIn, threshold: f64) -> Settings {
+        Settings {
+            name: metric.as_str().into(),
+            metric: metric.as_str().into(),
+            unit: metric.unit(),
+            threshold,
+            scope: Scope::default(),
+            control: Control::usual(metric),
+            on_stale: OnStale::Open,
+            stale_after: Settings::STALE_AFTER,
+            max_closed: Some(Settings::MAX_CLOSED),
+            trickle: Settings::TRICKLE,
+            interval: Settings::usual_interval(metric.unit(), threshold),
+        }
+    }
+
+    /// Of a time, a tenth of the threshold if that is less: lag must be seen much finer than it is judged.
+    pub fn usual_interval(unit: Unit, threshold: f64) -> Duration {
+        match unit {
+            Unit::Seconds => Duration::try_from_secs_f64(threshold / 10.0)
+                .unwrap_or(Settings::INTERVAL)
+                .clamp(Settings::FINEST, Settings::INTERVAL),
+            Unit::Count | Unit::Share => Settings::INTERVAL,
+        }
+    }
+}
+
+/// How the values of several servers become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scope {
+    pub over: Over,
+    /// So many of the highest values do not count, as long as one is left.
+    pub ignore_worst: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Over {
+    #[default]
+    Max,
+    Min,
+    Avg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// By the known backlog of the replicas; needs heartbeats.
+    Paced,
+    /// So many at once, by how the metric moves.
+    Permits,
+    /// Open or closed.
+    Binary,
+}
+
+impl Control {
+    /// Without heartbeats there is nothing to pace by: then `replication_lag` has permits.
+    pub fn usual(metric: BuiltIn) -> Control {
+        match metric {
+            BuiltIn::ReplicationLag => Control::Paced,
+            BuiltIn::ThreadsRunning | BuiltIn::CommitDelay => Control::Permits,
+            BuiltIn::ConnectionsUsed
+            | BuiltIn::HistoryListLength
+            | BuiltIn::LockWaits
+            | BuiltIn::LoadAverage
+            | BuiltIn::QueueLength => Control::Binary,
+        }
+    }
+}
+
+/// What a gate does when nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnStale {
+    #[default]
+    Open,
+    Closed,
+    /// What it did when somebody knew.
+    HoldLast,
+}
+
+macro_rules! words {
+    ($type:ident $($variant:ident $word:literal)*) => {
+        impl $type {
+            pub fn as_str(self) -> &'static str {
+                match self { $($type::$variant => $word,)* }
+            }
+
+            pub fn named(word: &str) -> Option<$type> {
+                match word { $($word => Some($type::$variant),)* _ => None }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! { Over Max "max" Min "min" Avg "avg" }
+words! { Control Paced "paced" Permits "permits" Binary "binary" }
+words! { OnStale Open "open" Closed "closed" HoldLast "hold_last" }
