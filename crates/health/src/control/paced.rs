@@ -1,0 +1,169 @@
+//! As fast as the slowest replica applies: for lag that is measured by heartbeats.
+//!
+//! Lag is the age of what is being applied now; it says nothing of how much is behind it. But the work that was committed
+//! through us is counted, and noted with each heartbeat, so when a replica shows a heartbeat we know what it still has to do, and how
+//! fast that shrinks. What is released now will wait for all of it: that wait is held at a part of the threshold.
+//!
+//! While a replica keeps up nobody knows what it could do. Then nothing is limited, unless the rate rises far over any that it has ever
+//! shown to bear: there it may rise by a step a sample, so that the first overload is small. A rate at which it fell behind is remembered.
+
+use std::time::{Duration, Instant};
+
+use crate::appliers::{Appliers, Backlog, Price};
+use crate::work::Work;
+
+/// The part of the threshold at which the wait is held.
+const TARGET: f64 = 0.4;
+/// How much of an error in the wait is made good in one threshold's time.
+const GAIN: f64 = 1.0;
+/// Of what it applies, at the most.
+const FASTEST: f64 = 3.0;
+/// A rate that nobody has seen borne rises by this, for as long as the replicas keep up, and not before it would have shown if they
+/// did not. After an overload it rises slower.
+const RISES_BY: f64 = 2.0;
+const SHOWS_AFTER: u32 = 3;
+const RISES_ON_GUARD: f64 = 1.05;
+/// Transactions a second that any replica is taken to bear.
+const SURELY_BORNE: f64 = 500.0;
+/// What comes within this is not yet too much, whatever its rate.
+const SUDDEN: Duration = Duration::from_millis(50);
+/// An overload is expected again for so long.
+const ON_GUARD: Duration = Duration::from_secs(600);
+
+#[derive(Debug)]
+pub struct Paced {
+    appliers: Appliers,
+    /// Transactions a second that the replicas are known to bear.
+    borne: f64,
+    /// A replica was last behind: when, what its time cost, and of that time how much is given out since.
+    behind: Option<Behind>,
+    /// At the sample before.
+    before: Option<(Instant, Work)>,
+    /// The rate is held down to what is known to be borne, and since so many samples.
+    rising: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Behind {
+    last: Instant,
+    price: Price,
+    budget: f64,
+}
+
+impl Default for Paced {
+    fn default() -> Self {
+        Paced { appliers: Appliers::default(), borne: SURELY_BORNE, behind: None, before: None, rising: None }
+    }
+}
+
+/// Work may be released at this rate: `budget` a second, of which a unit takes its price.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    pub budget: f64,
+    pub price: Price,
+}
+
+impl Pace {
+    /// Of transactions with a row each.
+    pub fn transactions_a_second(&self) -> f64 {
+        self.budget / self.price.of(Work { transactions: 1.0, rows: 1.0 }).max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Paced {
+    /// One that knows from before what the replicas bear.
+    pub fn remembering(transactions_a_second: f64) -> Paced {
+        Paced { borne: transactions_a_second.clamp(1.0, 1e6), ..Paced::default() }
+    }
+
+    /// What the replicas are known to bear, in transactions a second.
+    pub fn borne(&self) -> f64 {
+        self.borne
+    }
+
+    /// `None`: no limit.
+    pub fn observe(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
+        let committed = self.committed(backlog);
+        let paces = self.appliers.observe(backlog).into_iter().map(|late| {
+            let error = (TARGET * backlog.threshold - late.wait) / backlog.threshold;
+            Pace { budget: (1.0 + GAIN * error).clamp(0.0, FASTEST), price: late.price }
+        });
+        let slowest = paces.min_by(|one, two| one.transactions_a_second().total_cmp(&two.transactions_a_second()));
+        if let Some(pace) = slowest {
+            self.fell_behind(pace.price, backlog.now);
+            return Some(pace);
+        }
+        if self.appliers.any_behind() {
+            // How fast it goes will be known in a moment; until then no faster than before.
+            self.rising = Some(0);
+            return Some(Pace { budget: self.borne, price: Price::PER_TRANSACTION });
+        }
+        self.explore(committed, backlog)
+    }
+
+    /// Transactions a second since the sample before.
+    fn committed(&mut self, backlog: &Backlog<'_>) -> Option<f64> {
+        let (at, work) = self.before.replace((backlog.now, backlog.work))?;
+        let seconds = backlog.now.saturating_duration_since(at).as_secs_f64();
+        (seconds > 0.0).then(|| (backlog.work - work).transactions / seconds)
+    }
+
+    fn fell_behind(&mut self, price: Price, now: Instant) {
+        self.behind = Some(Behind { last: now, price, budget: 1.0 });
+        self.rising = None;
+        self.borne = (1.0 / price.of(Work { transactions: 1.0, rows: 1.0 }).max(1e-6)).max(1.0);
+    }
+
+    /// Everyone keeps up.
+    fn explore(&mut self, committed: Option<f64>, backlog: &Backlog<'_>) -> Option<Pace> {
+        if let Some(behind) = &mut self.behind {
+            if backlog.now.saturating_duration_since(behind.last) < ON_GUARD {
+                if backlog.waiting > 0 {
+                    behind.budget *= RISES_ON_GUARD;
+                }
+                return Some(Pace { budget: behind.budget, price: behind.price });
+            }
+            self.behind = None;
+        }
+        let committed = committed.unwrap_or(0.0);
+        self.rising = match self.rising {
+            None if committed > self.borne * RISES_BY => Some(0),
+            None => None,
+            Some(_) if backlog.waiting == 0 => None,
+            Some(samples) if samples + 1 < SHOWS_AFTER => Some(samples + 1),
+            Some(_) => {
+                self.borne *= RISES_BY;
+                Some(0)
+            }
+        };
+        if self.rising.is_some() {
+            return Some(self.rise());
+        }
+        self.borne = self.borne.max(committed);
+        None
+    }
+
+    fn rise(&self) -> Pace {
+        Pace { budget: self.borne * RISES_BY, price: Price::PER_TRANSACTION }
+    }
+
+    /// Between two samples, where there was no limit: whether there must be one already. A crowd that comes at once may
+    /// overrun a replica before anybody has asked it.
+    pub fn glance(&mut self, work: Work, now: Instant) -> Option<Pace> {
+        let (at, before) = self.before?;
+        if self.rising.is_some() || self.behind.is_some() {
+            return None;
+        }
+        let seconds = now.saturating_duration_since(at).as_secs_f64();
+        let committed = (work - before).transactions;
+        let bearable = self.borne * RISES_BY * seconds.max(SUDDEN.as_secs_f64());
+        if committed <= bearable {
+            return None;
+        }
+        self.rising = Some(0);
+        Some(self.rise())
+    }
+}
+
+#[cfg(test)]
+mod tests;

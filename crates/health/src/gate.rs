@@ -1,0 +1,352 @@
+//! A gate: what a metric and its threshold let through now, and what happens when nobody knows.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::appliers::{Appliers, Backlog};
+use crate::board::{Aggregate, Replica};
+use crate::control::paced::Pace;
+use crate::control::permits::Crowd;
+use crate::control::{Binary, Paced, Permits};
+use crate::reading::Unknown;
+use crate::settings::{Control, OnStale, Settings};
+use crate::work::Work;
+
+/// How long those who come first wait for somebody to measure.
+pub const WAKES_IN: Duration = Duration::from_secs(1);
+
+/// A metric that has fallen by this part is improving.
+const IMPROVES_BY: f64 = 0.05;
+
+/// After it was closed, what is in flight grows by this part a sample as long as anybody waits.
+const RAMP: f64 = 0.5;
+
+#[derive(Debug)]
+pub struct Gate {
+    settings: Settings,
+    law: Law,
+    state: State,
+    flow: Flow,
+    /// Since when nobody knows, or has known anything at all.
+    unknown_since: Option<Instant>,
+    closed: Option<Closed>,
+    /// It was closed for longer than `max_closed` and is open until the metric has been in order again.
+    forced: bool,
+    /// How many at once while it opens.
+    ramp: Option<f64>,
+}
+
+#[derive(Debug)]
+enum Law {
+    Paced(Paced),
+    /// Lag is foreseen where the backlog is known.
+    Permits(Permits, Appliers),
+    Binary(Binary),
+}
+
+impl Law {
+    fn new(control: Control) -> Law {
+        match control {
+            Control::Paced => Law::Paced(Paced::default()),
+            Control::Permits => Law::Permits(Permits::default(), Appliers::default()),
+            Control::Binary => Law::Binary(Binary::default()),
+        }
+    }
+}
+
+/// Closed, and since when it has not been getting better.
+#[derive(Debug, Clone, Copy)]
+struct Closed {
+    improved: Instant,
+    best: f64,
+}
+
+/// What may pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Flow {
+    Open,
+    Paced(Pace),
+    /// So many at once. Under one: one at a time, with pauses.
+    AtOnce(f64),
+    /// Closed, but for so many a second.
+    Trickle(f64),
+    /// Nobody, until somebody has measured.
+    Waking,
+}
+
+/// For those who look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    Open,
+    /// Open to less than everything.
+    Limiting,
+    Closed,
+    /// Nobody knows; `on_stale` says what is done.
+    Stale(Unknown),
+    Waking,
+    /// Over its threshold for `max_closed`: it lets everything pass, and somebody should look.
+    GivenUp,
+}
+
+impl State {
+    pub const WORDS: [&'static str; 6] = ["open", "limiting", "closed", "stale", "waking", "given_up"];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Limiting => "limiting",
+            State::Closed => "closed",
+            State::Stale(_) => "stale",
+            State::Waking => "waking",
+            State::GivenUp => "given_up",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a gate looks at, once a sample.
+#[derive(Debug, Clone, Copy)]
+pub struct Observation<'a> {
+    pub now: Instant,
+    pub aggregate: Aggregate,
+    /// Whose lag is known; empty for other metrics.
+    pub replicas: &'a [Replica],
+    /// Committed through us.
+    pub work: Work,
+    /// Statements that this gate concerns and that run now.
+    pub in_flight: f64,
+    /// Units that wait for this gate.
+    pub waiting: usize,
+    /// The servers are asked so rarely now that what they say is old.
+    pub asleep: bool,
+}
+
+impl Gate {
+    pub fn new(settings: Settings) -> Gate {
+        Gate {
+            law: Law::new(settings.control),
+            settings,
+            state: State::Waking,
+            flow: Flow::Waking,
+            unknown_since: None,
+            closed: None,
+            forced: false,
+            ramp: None,
+        }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    pub fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    /// What the replicas are known to bear, in transactions a second, where that is looked at.
+    pub fn borne(&self) -> Option<f64> {
+        match &self.law {
+            Law::Paced(paced) => Some(paced.borne()),
+            Law::Permits(..) | Law::Binary(_) => None,
+        }
+    }
+
+    /// What was known before a restart.
+    pub fn remember(&mut self, borne: f64) {
+        if let Law::Paced(paced) = &mut self.law {
+            *paced = Paced::remembering(borne);
+        }
+    }
+
+    /// The configuration says otherwise now. What the law has learnt stays, if it is the same law on the same metric.
+    pub fn change(&mut self, settings: Settings) {
+        if settings.control != self.settings.control || settings.metric != self.settings.metric {
+            *self = Gate::new(settings);
+        } else {
+            self.settings = settings;
+        }
+    }
+
+    /// Another server is behind it.
+    pub fn reset(&mut self) {
+        *self = Gate::new(self.settings.clone());
+    }
+
+    pub fn observe(&mut self, observed: &Observation<'_>) -> Flow {
+        let before = self.flow;
+        let (state, flow) = self.judge(observed);
+        self.state = state;
+        self.flow = self.without_herd(before, flow, observed);
+        self.flow
+    }
+
+    /// Between two samples: whether what has been committed since the last one is too much already.
+    pub fn glance(&mut self, work: Work, now: Instant) -> Option<Flow> {
+        match (&mut self.law, self.flow) {
+            (Law::Paced(paced), Flow::Open) if self.state == State::Open => {
+                let pace = paced.glance(work, now)?;
+                (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
+                Some(self.flow)
+            }
+            _ => None,
+        }
+    }
+
+    fn judge(&mut self, observed: &Observation<'_>) -> (State, Flow) {
+        if observed.asleep {
+            self.unknown_since = None;
+            return (State::Waking, Flow::Waking);
+        }
+        match observed.aggregate {
+            Aggregate::Known(value) => {
+                self.unknown_since = None;
+                self.known(value, observed)
+            }
+            Aggregate::Idle => {
+                self.unknown_since = None;
+                self.known(0.0, observed)
+            }
+            Aggregate::Unknown(why) => self.unknown(why, observed.now),
+        }
+    }
+
+    fn known(&mut self, value: f64, observed: &Observation<'_>) -> (State, Flow) {
+        let limit = self.limit(value, observed);
+        let closed = match limit {
+            Limit::Closed => true,
+            Limit::None | Limit::Flow(_) => value > self.settings.threshold,
+        };
+        if !closed {
+            self.closed = None;
+            self.forced = false;
+            return match limit {
+                Limit::Flow(flow) => (State::Limiting, flow),
+                Limit::None | Limit::Closed => (State::Open, Flow::Open),
+            };
+        }
+        if self.is_given_up(value, observed.now) {
+            return (State::GivenUp, Flow::Open);
+        }
+        (State::Closed, Flow::Trickle(self.settings.trickle))
+    }
+
+    /// What the law says of this.
+    fn limit(&mut self, value: f64, observed: &Observation<'_>) -> Limit {
+        let Settings { threshold, interval, trickle, .. } = self.settings;
+        let backlog = Backlog {
+            replicas: observed.replicas,
+            work: observed.work,
+            waiting: observed.waiting,
+            threshold,
+            interval,
+            now: observed.now,
+        };
+        match &mut self.law {
+            Law::Paced(paced) => {
+                match paced.observe(&backlog) {
+                    // Never less than the trickle, whatever the backlog.
+                    Some(pace) if pace.transactions_a_second() < trickle => Limit::Flow(Flow::Trickle(trickle)),
+                    Some(pace) => Limit::Flow(Flow::Paced(pace)),
+                    None => Limit::None,
+                }
+            }
+            Law::Permits(permits, appliers) => {
+                let foreseen = appliers.observe(&backlog).iter().map(|late| late.wait).fold(value, f64::max);
+                let crowd = Crowd {
+                    value: foreseen,
+                    threshold,
+                    in_flight: observed.in_flight,
+                    waiting: observed.waiting,
+                    now: observed.now,
+                };
+                permits.observe(crowd).map_or(Limit::None, |pool| Limit::Flow(Flow::AtOnce(pool)))
+            }
+            Law::Binary(binary) => {
+                if binary.observe(value, threshold) {
+                    Limit::Closed
+                } else {
+                    Limit::None
+                }
+            }
+        }
+    }
+
+    /// Nothing that counts has been heard.
+    fn unknown(&mut self, why: Unknown, now: Instant) -> (State, Flow) {
+        let first = *self.unknown_since.get_or_insert(now);
+        let wakes = matches!(self.state, State::Waking) && !why.is_certain();
+        if wakes && now.saturating_duration_since(first) < WAKES_IN {
+            return (State::Waking, Flow::Waking);
+        }
+        let closed = Flow::Trickle(self.settings.trickle);
+        let flow = match (self.settings.on_stale, self.flow) {
+            (OnStale::Open, _) => Flow::Open,
+            (OnStale::Closed, _) => closed,
+            // Before anybody knew anything there is nothing to hold on to.
+            (OnStale::HoldLast, Flow::Waking) => Flow::Open,
+            (OnStale::HoldLast, flow) => flow,
+        };
+        if matches!(flow, Flow::Trickle(_)) && self.is_given_up(f64::INFINITY, now) {
+            return (State::GivenUp, Flow::Open);
+        }
+        (State::Stale(why), flow)
+    }
+
+    /// It has been closed for `max_closed` and nothing got better.
+    fn is_given_up(&mut self, value: f64, now: Instant) -> bool {
+        let closed = self.closed.get_or_insert(Closed { improved: now, best: value });
+        if value < closed.best * (1.0 - IMPROVES_BY) {
+            *closed = Closed { improved: now, best: value };
+        }
+        let Some(most) = self.settings.max_closed else { return false };
+        self.forced |= now.saturating_duration_since(closed.improved) >= most;
+        self.forced
+    }
+
+    /// Whoever had to wait does not come all at once.
+    fn without_herd(&mut self, before: Flow, flow: Flow, observed: &Observation<'_>) -> Flow {
+        let wide = match flow {
+            Flow::Open => f64::INFINITY,
+            Flow::AtOnce(pool) => pool,
+            Flow::Paced(_) | Flow::Trickle(_) | Flow::Waking => {
+                self.ramp = None;
+                return flow;
+            }
+        };
+        let opens = match (before, flow) {
+            (Flow::Trickle(_), _) | (Flow::Paced(_) | Flow::AtOnce(_), Flow::Open) => true,
+            _ => self.ramp.is_some(),
+        };
+        if !opens || observed.waiting == 0 {
+            self.ramp = None;
+            return flow;
+        }
+        let from = self.ramp.unwrap_or(observed.in_flight);
+        let ramp = from + (from * RAMP).max(1.0);
+        if ramp >= wide {
+            self.ramp = None;
+            return flow;
+        }
+        self.ramp = Some(ramp);
+        Flow::AtOnce(ramp)
+    }
+}
+
+/// What a law says.
+enum Limit {
+    None,
+    Flow(Flow),
+    Closed,
+}
+
+#[cfg(test)]
+mod tests;

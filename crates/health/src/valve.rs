@@ -1,0 +1,158 @@
+//! A flow, unit by unit: whether the next one may go now, and what it takes from those after it.
+
+use std::time::{Duration, Instant};
+
+use crate::appliers::Price;
+use crate::control::paced::Pace;
+use crate::control::permits;
+use crate::gate::Flow;
+use crate::work::Work;
+
+/// What may be saved up.
+const BURST: Duration = Duration::from_millis(50);
+
+/// How much one more unit changes what the next is expected to be.
+const LEARNS: f64 = 0.05;
+
+#[derive(Debug)]
+pub struct Valve {
+    flow: Flow,
+    /// Of the pace's budget, or of the trickle's units. In debt after a unit that was larger than expected.
+    tokens: f64,
+    filled: Option<Instant>,
+    /// Rows in the transactions so far.
+    mean_rows: f64,
+    /// One at a time, and not before this.
+    pause: Option<Instant>,
+}
+
+/// What a unit was charged when it went.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Charge {
+    price: Price,
+    expected: f64,
+}
+
+impl Default for Valve {
+    fn default() -> Self {
+        Valve { flow: Flow::Open, tokens: 0.0, filled: None, mean_rows: 1.0, pause: None }
+    }
+}
+
+impl Valve {
+    pub fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    pub fn set(&mut self, flow: Flow, now: Instant) {
+        self.fill(now);
+        match (self.flow, flow) {
+            // Debt is of the replica's time, however fast it goes.
+            (Flow::Paced(one), Flow::Paced(two)) if alike(one.price, two.price) => {}
+            (Flow::Trickle(_), Flow::Trickle(_)) => {}
+            // The first of a trickle goes at once.
+            (_, Flow::Trickle(rate)) => self.tokens = if rate > 0.0 { 1.0 } else { 0.0 },
+            _ => self.tokens = 0.0,
+        }
+        self.flow = flow;
+        self.filled = Some(now);
+        if !matches!(flow, Flow::AtOnce(_)) {
+            self.pause = None;
+        }
+        self.tokens = self.tokens.min(self.most());
+    }
+
+    pub fn has_room(&mut self, now: Instant, in_flight: f64) -> bool {
+        self.fill(now);
+        match self.flow {
+            Flow::Open => true,
+            Flow::Waking => false,
+            Flow::Paced(_) => self.tokens > 0.0,
+            Flow::Trickle(_) => self.tokens >= 1.0,
+            Flow::AtOnce(pool) => {
+                let rested = self.pause.is_none_or(|pause| now >= pause);
+                in_flight + 1.0 <= pool.max(1.0) && rested
+            }
+        }
+    }
+
+    /// When somebody might go who may not now, if nobody gives anything back before.
+    pub fn next(&self, now: Instant) -> Option<Instant> {
+        let after = |missing: f64, rate: f64| {
+            let wait = Duration::try_from_secs_f64((missing / rate).max(0.0)).ok()?;
+            now.checked_add(wait)
+        };
+        match self.flow {
+            Flow::Open | Flow::Waking => None,
+            Flow::Paced(pace) => after(-self.tokens, pace.budget),
+            Flow::Trickle(rate) => after(1.0 - self.tokens, rate),
+            Flow::AtOnce(_) => self.pause,
+        }
+    }
+
+    /// It goes.
+    pub fn take(&mut self) -> Option<Charge> {
+        match self.flow {
+            Flow::Open | Flow::Waking | Flow::AtOnce(_) => None,
+            Flow::Trickle(_) => {
+                self.tokens -= 1.0;
+                None
+            }
+            Flow::Paced(Pace { price, .. }) => {
+                let expected = price.of(Work { transactions: 1.0, rows: self.mean_rows });
+                self.tokens -= expected;
+                Some(Charge { price, expected })
+            }
+        }
+    }
+
+    /// What it came to.
+    pub fn settle(&mut self, charge: Charge, work: Work) {
+        let Flow::Paced(pace) = self.flow else { return };
+        if alike(pace.price, charge.price) {
+            self.tokens += charge.expected - charge.price.of(work);
+        }
+    }
+
+    /// A transaction had so many rows.
+    pub fn learn(&mut self, rows: f64) {
+        self.mean_rows += LEARNS * (rows - self.mean_rows);
+    }
+
+    /// One that ran for so long has ended.
+    pub fn ended(&mut self, ran: Duration, now: Instant) {
+        if let Flow::AtOnce(pool) = self.flow
+            && pool < 1.0
+        {
+            let rest = ran.mul_f64(1.0 / pool.max(permits::LEAST) - 1.0);
+            self.pause = now.checked_add(rest);
+        }
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let rate = match self.flow {
+            Flow::Paced(pace) => pace.budget,
+            Flow::Trickle(rate) => rate,
+            Flow::Open | Flow::AtOnce(_) | Flow::Waking => return,
+        };
+        let since = self.filled.replace(now).unwrap_or(now);
+        let more = rate * now.saturating_duration_since(since).as_secs_f64();
+        self.tokens = (self.tokens + more).min(self.most());
+    }
+
+    fn most(&self) -> f64 {
+        match self.flow {
+            Flow::Paced(pace) => pace.budget * BURST.as_secs_f64(),
+            Flow::Trickle(_) => 1.0,
+            Flow::Open | Flow::AtOnce(_) | Flow::Waking => f64::MAX,
+        }
+    }
+}
+
+/// Both in a replica's time, or both in transactions.
+fn alike(one: Price, two: Price) -> bool {
+    (one == Price::PER_TRANSACTION) == (two == Price::PER_TRANSACTION)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+use super::*;
+
+fn paced(budget: f64, transaction: f64, row: f64) -> Flow {
+    Flow::Paced(Pace { budget, price: Price { transaction, row } })
+}
+
+/// How many go in so many seconds, if somebody always waits.
+fn released(valve: &mut Valve, start: Instant, seconds: u64, mut work: impl FnMut(&mut Valve, Option<Charge>)) -> u32 {
+    let mut count = 0;
+    for ms in 0..seconds * 1000 {
+        while valve.has_room(start + Duration::from_millis(ms), 0.0) {
+            let charge = valve.take();
+            work(valve, charge);
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn a_pace_is_kept_in_the_replicas_time() {
+    let start = Instant::now();
+    for (budget, rows, price, due) in
+        [(1.0, 1.0, (0.002, 0.0), 5000), (0.5, 1.0, (0.001, 0.001), 2500), (1.0, 50.0, (0.0, 0.001), 200)]
+    {
+        let mut valve = Valve::default();
+        valve.set(paced(budget, price.0, price.1), start);
+        let count = released(&mut valve, start, 10, |valve, charge| {
+            valve.settle(charge.unwrap(), Work { transactions: 1.0, rows });
+            valve.learn(rows);
+        });
+        assert!(count.abs_diff(due) <= due / 20, "{count} of {due}");
+    }
+}
+
+#[test]
+fn what_was_larger_than_expected_is_paid_for_later() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(paced(1.0, 0.001, 0.001), start);
+    assert!(valve.has_room(start + Duration::from_millis(10), 0.0));
+    let charge = valve.take().unwrap();
+    valve.settle(charge, Work { transactions: 1.0, rows: 2000.0 });
+    assert!(!valve.has_room(start + Duration::from_millis(1900), 0.0));
+    assert!(valve.has_room(start + Duration::from_millis(2100), 0.0));
+}
+
+#[test]
+fn one_that_came_to_nothing_costs_nothing() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(paced(1.0, 10.0, 0.0), start);
+    assert!(valve.has_room(start + Duration::from_millis(10), 0.0));
+    let charge = valve.take().unwrap();
+    assert!(!valve.has_room(start + Duration::from_millis(20), 0.0));
+    valve.settle(charge, Work::NONE);
+    assert!(valve.has_room(start + Duration::from_millis(20), 0.0));
+}
+
+#[test]
+fn nothing_is_saved_up() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(paced(1.0, 0.001, 0.0), start);
+    let later = start + Duration::from_secs(100);
+    let mut burst = 0;
+    while valve.has_room(later, 0.0) {
+        valve.take();
+        burst += 1;
+    }
+    assert_eq!(burst, 50);
+}
+
+#[test]
+fn a_trickle_is_one_at_once_and_then_at_its_rate() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(Flow::Trickle(1.0), start);
+    assert_eq!(released(&mut valve, start, 10, |_, _| {}), 10);
+    valve.set(Flow::Trickle(0.0), start + Duration::from_secs(10));
+    let mut closed = Valve::default();
+    closed.set(Flow::Trickle(0.0), start);
+    assert_eq!(released(&mut closed, start, 10, |_, _| {}), 0, "none at all");
+}
+
+#[test]
+fn at_once_counts_and_under_one_pauses() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(Flow::AtOnce(2.9), start);
+    assert_eq!([0.0, 1.0, 2.0].map(|in_flight| valve.has_room(start, in_flight)), [true, true, false]);
+    valve.set(Flow::AtOnce(0.25), start);
+    assert_eq!([0.0, 1.0].map(|in_flight| valve.has_room(start, in_flight)), [true, false]);
+    valve.ended(Duration::from_millis(100), start);
+    assert!(!valve.has_room(start + Duration::from_millis(299), 0.0));
+    assert_eq!(valve.next(start), Some(start + Duration::from_millis(300)));
+    assert!(valve.has_room(start + Duration::from_millis(300), 0.0));
+}
+
+#[test]
+fn nobody_passes_while_nobody_has_looked() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(Flow::Waking, start);
+    assert!(!valve.has_room(start + Duration::from_secs(1000), 0.0));
+    valve.set(Flow::Open, start);
+    assert!(valve.has_room(start, 1e9));
+}

@@ -1,0 +1,111 @@
+//! The storm with injected time: minutes in milliseconds, seeded, by the laws that the proxy runs.
+//!
+//! `cargo test -p health --test simulation -- --nocapture` shows the figures.
+#![forbid(unsafe_code)]
+
+#[path = "simulation/model.rs"]
+mod model;
+
+use health::Control;
+use model::{Figures, Storm, run};
+
+const SEEDS: std::ops::Range<u64> = 1..4;
+
+/// The worst of all seeds.
+fn worst(name: &str, storm: &Storm) -> Figures {
+    let runs = SEEDS.map(|seed| run(storm, seed));
+    let worst = runs.reduce(|one, two| Figures {
+        p50: one.p50.max(two.p50),
+        p99: one.p99.max(two.p99),
+        most: one.most.max(two.most),
+        first_peak: one.first_peak.max(two.first_peak),
+        used: one.used.min(two.used),
+        growth: one.growth.max(two.growth),
+    });
+    let figures = worst.expect("seeds");
+    let Figures { p50, p99, most, first_peak, used, growth } = figures;
+    println!(
+        "{name:24} lag p50 {p50:6.2} p99 {p99:6.2} most {most:6.2} first peak {first_peak:6.2}  used {used:4.2}  growth {growth:3.0}"
+    );
+    figures
+}
+
+/// 400 a second in the middle third instead of 1,000.
+fn drops(now: f64) -> (f64, f64) {
+    if (50.0..100.0).contains(&now) { (0.0025, 0.0) } else { (0.001, 0.0) }
+}
+
+fn very_different(dice: f64) -> f64 {
+    if dice < 0.9 { 1.0 } else { 50.0 }
+}
+
+fn by_row(_: f64) -> (f64, f64) {
+    (0.0001, 0.0005)
+}
+
+fn second() -> Storm {
+    Storm { threshold: 1.0, price: |_| (0.0022, 0.0), primary: 2500.0, writers: 48, ..Storm::default() }
+}
+
+fn permits() -> Storm {
+    Storm { control: Some(Control::Permits), heartbeat: false, ..Storm::default() }
+}
+
+#[test]
+fn without_a_gate_lag_grows_without_end_and_an_on_off_gate_overshoots() {
+    let off = worst("off", &Storm { control: None, ..Storm::default() });
+    assert!(off.p99 > 100.0 && off.used > 0.99, "{off:?}");
+    let binary = worst("binary", &Storm { control: Some(Control::Binary), ..Storm::default() });
+    assert!(binary.p99 > 4.0 * 5.0, "{binary:?}");
+}
+
+#[test]
+fn paced_lag_stays_under_its_threshold_at_the_replicas_full_rate() {
+    for (name, storm) in [
+        ("paced", Storm::default()),
+        ("paced, 1 s", second()),
+        ("paced, a fifth around", Storm { around: 200.0, ..Storm::default() }),
+        ("paced, sizes", Storm { rows: very_different, price: by_row, ..Storm::default() }),
+        ("paced, sizes, 1 s", Storm { rows: very_different, price: by_row, ..second() }),
+        ("paced, one large", Storm { large: Some((60.0, 2500.0)), price: |_| (0.0001, 0.001), ..Storm::default() }),
+    ] {
+        let figures = worst(name, &storm);
+        assert!(figures.p99 < storm.threshold, "{name}: {figures:?}");
+        assert!(figures.first_peak < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.used > 0.9, "{name}: {figures:?}");
+    }
+}
+
+#[test]
+fn paced_follows_a_replica_that_becomes_slower() {
+    for (name, storm) in [
+        ("paced, drop", Storm { price: drops, ..Storm::default() }),
+        ("paced, drop, 1 s", Storm { price: drops, threshold: 1.0, ..Storm::default() }),
+    ] {
+        let figures = worst(name, &storm);
+        assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.used > 0.9, "{name}: {figures:?}");
+    }
+}
+
+#[test]
+fn permits_without_a_heartbeat_stay_near_the_threshold() {
+    for (name, storm) in [("permits", permits()), ("permits, 1 s", Storm { threshold: 1.0, ..permits() })] {
+        let figures = worst(name, &storm);
+        assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.used > 0.85, "{name}: {figures:?}");
+    }
+}
+
+#[test]
+fn nobody_comes_as_a_herd() {
+    for (name, storm) in [
+        ("binary", Storm { control: Some(Control::Binary), ..Storm::default() }),
+        ("permits", permits()),
+        ("paced, drop", Storm { price: drops, ..Storm::default() }),
+    ] {
+        let figures = worst(name, &storm);
+        // Half of what is in flight, at the most; 64 writers are there in all.
+        assert!(figures.growth <= 32.0, "{name}: {figures:?}");
+    }
+}
