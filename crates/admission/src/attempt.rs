@@ -62,7 +62,11 @@ impl Attempt {
 
     /// When a hold by this rule ends.
     pub fn deadline(&self, rule: &CompiledRule, defaults: &Defaults) -> Instant {
-        let wanted = rule.max_delay.unwrap_or(defaults.max_delay);
+        self.deadline_after(rule.max_delay.unwrap_or(defaults.max_delay))
+    }
+
+    /// When a hold ends that should last so long, if its transaction allows it.
+    pub fn deadline_after(&self, wanted: Duration) -> Instant {
         let allowed = match self.bound {
             Bound::Full => wanted,
             Bound::Brief => wanted.min(BRIEF),

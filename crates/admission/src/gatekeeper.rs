@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::connections::{Connections, Full};
+use crate::gates::{Gates, InFlight, ShardId};
 use crate::limits::Limits;
 use crate::login::Login;
 use crate::policy::Policy;
@@ -34,6 +35,7 @@ pub struct Gatekeeper {
     pub(crate) limits: Arc<Limits>,
     /// What runs under the limits of rules that only warn.
     pub(crate) shadows: Arc<Limits>,
+    pub(crate) gates: Arc<Gates>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) clients: Clients<ClientStats>,
     pub(crate) parsed: ParseCache,
@@ -42,6 +44,8 @@ pub struct Gatekeeper {
     started: Instant,
     wall: Wall,
     seeds: AtomicU64,
+    /// Sessions so far.
+    sessions: AtomicU64,
 }
 
 /// The wall clock.
@@ -55,8 +59,12 @@ impl fmt::Debug for Gatekeeper {
 
 impl Gatekeeper {
     /// `seed` decides every roll of the dice.
-    pub fn new(policy: Policy, wall: Wall, seed: u64) -> Arc<Gatekeeper> {
+    pub fn new(mut policy: Policy, wall: Wall, seed: u64) -> Arc<Gatekeeper> {
         let generation = policy.generation;
+        let in_flight: Arc<InFlight> = Arc::default();
+        let (limits, shadows) = (Limits::counting(Arc::clone(&in_flight)), Limits::counting(Arc::clone(&in_flight)));
+        let gates = Gates::new(in_flight, Arc::clone(&limits), Arc::clone(&shadows));
+        policy.gates = gates.adopt(std::mem::take(&mut policy.planned));
         let policy = Arc::new(ArcSwap::from_pointee(policy));
         Arc::new(Gatekeeper {
             connections: Connections::new(Arc::clone(&policy)),
@@ -64,8 +72,9 @@ impl Gatekeeper {
             generation: AtomicU64::new(generation),
             changed: watch::channel(generation).0,
             applying: Mutex::default(),
-            limits: Arc::default(),
-            shadows: Arc::default(),
+            limits,
+            shadows,
+            gates,
             clients: Clients::default(),
             parsed: ParseCache::new(),
             room: Arc::default(),
@@ -73,6 +82,7 @@ impl Gatekeeper {
             started: Instant::now(),
             wall,
             seeds: AtomicU64::new(seed),
+            sessions: AtomicU64::new(0),
         })
     }
 
@@ -86,6 +96,7 @@ impl Gatekeeper {
         let _one_at_a_time = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = policy.generation.max(self.generation.load(Ordering::Relaxed) + 1);
         policy.generation = generation;
+        policy.gates = self.gates.adopt(std::mem::take(&mut policy.planned));
         self.policy.store(Arc::new(policy));
         self.generation.store(generation, Ordering::Release);
         self.changed.send_replace(generation);
@@ -101,6 +112,16 @@ impl Gatekeeper {
 
     pub(crate) fn uptime_millis(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The gates, for those who measure and those who look.
+    pub fn gates(&self) -> &Arc<Gates> {
+        &self.gates
+    }
+
+    /// Where a new session counts.
+    pub(crate) fn shard(&self) -> ShardId {
+        InFlight::shard(self.sessions.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn dice(&self) -> SmallRng {

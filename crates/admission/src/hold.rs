@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use rules::{Action, CompiledRule, Fields, RuleId};
+use rules::{Action, CompiledRule, Fields, Query, RuleId};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::{Attempt, Step};
 use crate::gatekeeper::Gatekeeper;
-use crate::limits::{Limits, Need, Places, Waiter, Waiting};
-use crate::policy::Policy;
+use crate::limits::{Limits, Need, Places, Taken, Thing, Waiter, Waiting};
+use crate::policy::{Placed, Policy};
 use crate::port::{Permit, Refusal};
 use crate::question::KnownQuestion;
 use crate::refusal::Reason;
@@ -39,6 +39,8 @@ pub(crate) struct Held {
     pub(crate) attempt: Attempt,
     /// What the first judgement said.
     pub(crate) step: Step,
+    /// Gates may hold it: it is no statement of a transaction that has written.
+    pub(crate) gated: bool,
     /// What its unit has places under already.
     pub(crate) had: Had,
     /// The rules that have been counted for holding it.
@@ -62,15 +64,46 @@ impl Had {
     }
 }
 
-/// A place in the queue for these limits.
+/// A place in the queue for these.
 struct Line {
-    rules: Vec<RuleId>,
+    things: Vec<Thing>,
     waiting: Waiting,
 }
 
 impl Line {
     fn is_for(&self, needs: &[Need]) -> bool {
-        self.rules.len() == needs.len() && needs.iter().all(|need| self.rules.contains(&need.rule))
+        self.things.len() == needs.len() && needs.iter().all(|need| self.things.contains(&need.thing))
+    }
+}
+
+/// Who keeps a unit from going.
+#[derive(Clone, Copy)]
+enum Blocker<'p> {
+    Rule(&'p CompiledRule),
+    Gate(&'p Placed),
+}
+
+impl Blocker<'_> {
+    fn rejects(&self, policy: &Policy) -> bool {
+        let action = match self {
+            Blocker::Rule(rule) => rule.action.unwrap_or(policy.defaults.action),
+            Blocker::Gate(placed) => placed.gate.action,
+        };
+        action == Action::Reject
+    }
+
+    fn id(&self) -> &RuleId {
+        match self {
+            Blocker::Rule(rule) => &rule.id,
+            Blocker::Gate(placed) => placed.name(),
+        }
+    }
+
+    fn reason(&self) -> Reason {
+        match self {
+            Blocker::Rule(_) => Reason::Concurrency,
+            Blocker::Gate(_) => Reason::Gate,
+        }
     }
 }
 
@@ -93,7 +126,7 @@ pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
 
 /// What comes of a judgement.
 enum Next {
-    Pass(Option<Places>),
+    Pass(Option<Taken>),
     Stop(Stopped),
     Wait(Instant),
 }
@@ -109,13 +142,13 @@ impl Held {
                 first = None;
             }
             let until = match self.next(first.take(), &mut line) {
-                Next::Pass(places) => return Ok(self.pass(places)),
+                Next::Pass(taken) => return Ok(self.pass(taken)),
                 Next::Stop(stopped) => return Err(stopped),
                 Next::Wait(until) => until,
             };
             tokio::select! {
                 biased;
-                places = called(&mut line) => return Ok(self.pass(Some(places))),
+                taken = called(&mut line) => return Ok(self.pass(Some(taken))),
                 _ = changes.changed() => {}
                 () = sleep_until(until) => {}
             }
@@ -146,34 +179,51 @@ impl Held {
         let dice = &mut self.dice;
         let roll = &mut || dice.random();
         let step = known.unwrap_or_else(|| self.attempt.step(fields.share, &policy.defaults, now, roll));
-        let (until, rule, reason) = match step {
+        let (until, blamed, reason) = match step {
             Step::Exempt => return Next::Pass(None),
             Step::Refuse(reason) => return Next::Stop(self.stopped(fields.share, reason)),
             Step::Wait(until) => {
                 *line = None;
-                (until, fields.share, fields.share.map_or(Reason::Ratio, Reason::of_share))
+                let rule = fields.share.map(|rule| rule.id.clone());
+                (until, rule, fields.share.map_or(Reason::Ratio, Reason::of_share))
             }
             Step::Go => match self.stand_in_line(&policy, &fields, line, now) {
-                Ok((until, rule)) => (until, Some(rule), Reason::Concurrency),
+                Ok((until, blocker)) => (until, Some(blocker.id().clone()), blocker.reason()),
                 Err(next) => return next,
             },
         };
-        if let Some(rule) = rule {
-            self.blame(&rule.id, reason);
+        if let Some(rule) = blamed {
+            self.blame(&rule, reason);
         }
         Next::Wait(self.believed(until, &fields, now))
     }
 
-    /// Until when, and for which rule's limit. `Err`: there is nothing to stand in line for, or no longer.
+    /// Everything that it needs besides luck, and does not have.
+    fn needs(&self, policy: &Policy, fields: &Fields<'_>) -> Vec<Need> {
+        let has = |need: &Need| match &need.thing {
+            Thing::Rule(rule) => self.had.limits.contains(rule),
+            Thing::Gate(_) | Thing::Under(..) => false,
+        };
+        let mut needs: Vec<Need> = policy.needs(fields).filter(|need| !has(need)).collect();
+        if self.gated && !policy.gates.is_empty() {
+            let class = self.question.class();
+            let concerning = policy.gates.concerning(class, &self.asker.who, &self.question).enforced;
+            let restricting = concerning & self.keeper.gates.restricting() != 0;
+            needs.extend(policy.gate_needs(fields, concerning, restricting));
+        }
+        needs
+    }
+
+    /// Until when, and for whom. `Err`: there is nothing to stand in line for, or no longer.
     fn stand_in_line<'p>(
         &self,
         policy: &'p Policy,
         fields: &Fields<'p>,
         line: &mut Option<Line>,
         now: Instant,
-    ) -> Result<(Instant, &'p CompiledRule), Next> {
+    ) -> Result<(Instant, Blocker<'p>), Next> {
         let limits = &self.keeper.limits;
-        let needs: Vec<Need> = policy.needs(fields).filter(|need| !self.had.limits.contains(&need.rule)).collect();
+        let needs = self.needs(policy, fields);
         if needs.is_empty() {
             return Err(Next::Pass(None));
         }
@@ -182,35 +232,62 @@ impl Held {
             limits.learn(&needs);
         } else {
             *line = None;
-            if let Some(places) = limits.take(&needs) {
-                return Err(Next::Pass(Some(places)));
+            if let Some(taken) = limits.take(&needs) {
+                return Err(Next::Pass(Some(taken)));
             }
         }
-        let full = limits.full(&needs);
-        let keeps = |rule: &&CompiledRule| full.is_empty() || full.contains(&rule.id);
-        let needed = fields.concurrency.iter().filter(|rule| needs.iter().any(|need| need.rule == rule.id));
-        let deadlines = needed.filter(keeps).map(|rule| (self.attempt.deadline(rule, &policy.defaults), rule));
-        let Some((deadline, rule)) = deadlines.min_by_key(|(deadline, _)| *deadline) else {
+        let Some((deadline, blocker)) = self.first_deadline(policy, fields, &needs) else {
             return Err(Next::Pass(None));
         };
-        let rejects = rule.action.unwrap_or(policy.defaults.action) == Action::Reject;
         match self.attempt.bound() {
             // What holds locks must finish.
             Bound::Locked if now >= deadline => {
                 self.asker.stats.overdrawn();
                 return Err(Next::Pass(None));
             }
-            Bound::Full | Bound::Brief if rejects || now >= deadline => {
-                return Err(Next::Stop(self.stopped(Some(rule), Reason::Concurrency)));
+            Bound::Full | Bound::Brief if blocker.rejects(policy) || now >= deadline => {
+                return Err(Next::Stop(self.stopped_by(blocker)));
             }
             Bound::Full | Bound::Brief | Bound::Locked => {}
         }
         line.get_or_insert_with(|| {
             let who = &self.asker.who;
-            let waiter = Waiter { user: who.user().into(), name: who.name().into() };
-            Line { rules: needs.iter().map(|need| need.rule.clone()).collect(), waiting: limits.wait(&needs, waiter) }
+            let waiter = Waiter { user: who.user().into(), name: who.name().into(), weight: fields.weight() };
+            let things = needs.iter().map(|need| need.thing.clone()).collect();
+            let waiting = limits.wait(&needs, waiter);
+            self.keeper.gates.want();
+            Line { things, waiting }
         });
-        Ok((deadline, rule))
+        Ok((deadline, blocker))
+    }
+
+    /// Of those that have no room, or of all if they have by now, the one whose patience ends first.
+    fn first_deadline<'p>(
+        &self,
+        policy: &'p Policy,
+        fields: &Fields<'p>,
+        needs: &[Need],
+    ) -> Option<(Instant, Blocker<'p>)> {
+        let full = self.keeper.limits.full(needs);
+        let keeps = |need: &&Need| full.is_empty() || full.contains(&need.thing);
+        let blocker = |need: &Need| match &need.thing {
+            Thing::Rule(id) => {
+                let rule = fields.concurrency.iter().find(|rule| rule.id == *id)?;
+                Some((self.attempt.deadline(rule, &policy.defaults), Blocker::Rule(rule)))
+            }
+            Thing::Gate(slot) | Thing::Under(slot, _) => {
+                let placed = policy.gates.at(*slot)?;
+                Some((self.attempt.deadline_after(placed.gate.max_delay), Blocker::Gate(placed)))
+            }
+        };
+        needs.iter().filter(keeps).filter_map(blocker).min_by_key(|(deadline, _)| *deadline)
+    }
+
+    fn stopped_by(&self, blocker: Blocker<'_>) -> Stopped {
+        match blocker {
+            Blocker::Rule(rule) => self.stopped(Some(rule), Reason::Concurrency),
+            Blocker::Gate(placed) => Stopped::by_gate(placed),
+        }
     }
 
     /// A rule that ends by the clock changes no policy.
@@ -233,28 +310,41 @@ impl Held {
         Stopped::by(rule, reason, self.keeper.now())
     }
 
-    fn pass(&mut self, places: Option<Places>) -> Permit {
+    fn pass(&mut self, taken: Option<Taken>) -> Permit {
         let policy = Arc::clone(&self.policy);
         let (enforced, warned) = self.judge(&policy);
-        let shadow = warned.and_then(|warned| {
+        let warning = self.warning(&policy);
+        let shadow = if warned.is_some() || warning != 0 {
             let passing = Passing {
                 keeper: &self.keeper,
                 policy: &policy,
                 stats: &self.asker.stats,
                 bound: self.attempt.bound(),
+                gates: warning,
                 had: &self.had.shadows,
             };
             let dice = &mut self.dice;
-            passing.warn(&enforced, &warned, &mut || dice.random())
-        });
-        Permit::with(places.into_iter().chain(shadow).collect())
+            passing.warn(&enforced, warned.as_ref(), &mut || dice.random())
+        } else {
+            None
+        };
+        Permit::with(taken.into_iter().chain(shadow).collect())
+    }
+
+    /// Gates that only warn and would stop it.
+    fn warning(&self, policy: &Policy) -> u64 {
+        let warning = self.keeper.gates.warning();
+        if !self.gated || warning == 0 {
+            return 0;
+        }
+        policy.gates.concerning(self.question.class(), &self.asker.who, &self.question).warned & warning
     }
 }
 
 /// Never, for one that stands in no line.
-async fn called(line: &mut Option<Line>) -> Places {
+async fn called(line: &mut Option<Line>) -> Taken {
     match line {
-        Some(line) => line.waiting.places().await,
+        Some(line) => line.waiting.taken().await,
         None => std::future::pending().await,
     }
 }

@@ -22,6 +22,8 @@ pub mod unit;
 mod note;
 mod question;
 
+pub mod gates;
+
 pub mod attempt;
 
 pub mod limits;

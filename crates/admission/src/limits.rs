@@ -1,19 +1,29 @@
-//! `max_concurrency`: places that are given back when dropped, and a fair queue for them.
+//! What a unit needs before it goes (`max_concurrency` of rules, the leave of gates), given back when dropped, and a fair
+//! queue for it.
 //!
-//! One lock for all limits. Only what a limit concerns ever takes it, for as long as a few map look-ups.
+//! One lock for all. Only what a limit or a gate that restricts concerns ever takes it, for as long as a few map look-ups.
 
 mod fair_queue;
+mod need;
 mod pools;
 mod shares;
+mod taken;
+mod valves;
 
 pub use fair_queue::{Ticket, Waiter};
-pub use pools::{Need, Needs, Pools};
+pub use need::{Need, Needs, Slot, Thing};
+pub use pools::{Grant, Pools};
+pub use taken::{Charges, Places, Taken};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant as StdInstant};
 
-use rules::RuleId;
+use health::Flow;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::gates::InFlight;
 
 #[derive(Debug, Default)]
 pub struct Limits {
@@ -24,36 +34,44 @@ pub struct Limits {
 struct State {
     pools: Pools,
     /// Those who wait for their ticket.
-    callers: HashMap<Ticket, oneshot::Sender<Needs>>,
+    callers: HashMap<Ticket, oneshot::Sender<Grant>>,
 }
 
 impl State {
     /// Calls those who have got their places.
     fn call(&mut self) {
-        for (ticket, needs) in self.pools.take_served() {
+        for (ticket, grant) in self.pools.take_served() {
             // One that has just left takes its places along in its channel; its `Waiting` gives them back.
             if let Some(caller) = self.callers.remove(&ticket) {
-                let _ = caller.send(needs);
+                let _ = caller.send(grant);
             }
         }
     }
 }
 
 impl Limits {
-    /// Places under all of these now, or `None`.
-    pub fn take(self: &Arc<Self>, needs: &[Need]) -> Option<Places> {
+    /// `in_flight`: what goes without asking here.
+    pub fn counting(in_flight: Arc<InFlight>) -> Arc<Limits> {
+        let state = State { pools: Pools::new(in_flight, now()), callers: HashMap::new() };
+        Arc::new(Limits { state: Mutex::new(state) })
+    }
+
+    /// Everything that is needed now, or `None`.
+    pub fn take(self: &Arc<Self>, needs: &[Need]) -> Option<Taken> {
         let mut state = self.lock();
-        let needs = state.pools.take(needs);
+        let grant = state.pools.take(needs);
         state.call();
-        Some(self.places(needs?))
+        drop(state);
+        Some(self.taken(grant?))
     }
 
     /// Places whatever the limits say, and which of those were full.
-    pub fn join(self: &Arc<Self>, needs: &[Need]) -> (Places, Vec<RuleId>) {
+    pub fn join(self: &Arc<Self>, needs: &[Need]) -> (Taken, Vec<Thing>) {
         let mut state = self.lock();
-        let (needs, full) = state.pools.join(needs);
+        let (grant, full) = state.pools.join(needs);
         state.call();
-        (self.places(needs), full)
+        drop(state);
+        (self.taken(grant), full)
     }
 
     /// Waits in the queue for all of these.
@@ -73,8 +91,29 @@ impl Limits {
         state.call();
     }
 
-    /// Those of the limits that have no room now.
-    pub fn full(&self, needs: &[Need]) -> Vec<RuleId> {
+    /// What a gate lets through from now on. Who waits hears of it with [`Limits::release`].
+    pub fn set_flow(&self, slot: Slot, flow: Flow, value: Option<f64>) {
+        self.lock().pools.set_flow(slot, flow, value);
+    }
+
+    /// Lets those go who can by now. When to call it again, if nothing else happens before.
+    pub fn release(&self) -> Option<StdInstant> {
+        let mut state = self.lock();
+        state.pools.release();
+        state.call();
+        state.pools.next_release()
+    }
+
+    /// A statement that had the leave of these gates has ended, after so long. Whoever can go then goes.
+    pub fn ended(&self, gates: impl Iterator<Item = Slot>, ran: Duration) {
+        let mut state = self.lock();
+        gates.for_each(|slot| state.pools.ended(slot, ran));
+        state.pools.release();
+        state.call();
+    }
+
+    /// Those of the needs that there is no room for now.
+    pub fn full(&self, needs: &[Need]) -> Vec<Thing> {
         self.lock().pools.full(needs)
     }
 
@@ -83,44 +122,30 @@ impl Limits {
         self.lock().pools.used(rule)
     }
 
+    /// Statements that a gate concerns and that run, and units that wait for it.
+    pub fn at_gate(&self, slot: Slot) -> (f64, usize) {
+        let state = self.lock();
+        (state.pools.running(slot), state.pools.waiting_for(slot))
+    }
+
     pub fn waiting(&self) -> usize {
         self.lock().pools.waiting()
     }
 
-    fn places(self: &Arc<Self>, needs: Needs) -> Places {
-        Places { limits: Arc::clone(self), needs }
-    }
-
-    fn give_back(&self, needs: &Needs) {
-        let mut state = self.lock();
-        state.pools.give_back(needs);
-        state.call();
+    fn taken(self: &Arc<Self>, grant: Grant) -> Taken {
+        Taken::new(self, grant)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // The maps are whole between any two statements, so a panic elsewhere cannot have broken them.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.pools.turn_to(now());
+        state
     }
 }
 
-/// Places under limits; given back when dropped.
-#[derive(Debug)]
-pub struct Places {
-    limits: Arc<Limits>,
-    needs: Needs,
-}
-
-impl Places {
-    /// The rules that it is under, if it is of these limits.
-    pub fn rules_under(&self, limits: &Arc<Limits>) -> &[RuleId] {
-        if Arc::ptr_eq(&self.limits, limits) { &self.needs } else { &[] }
-    }
-}
-
-impl Drop for Places {
-    fn drop(&mut self) {
-        self.limits.give_back(&self.needs);
-    }
+fn now() -> StdInstant {
+    Instant::now().into_std()
 }
 
 /// A place in the queue; given up when dropped.
@@ -128,14 +153,14 @@ impl Drop for Places {
 pub struct Waiting {
     limits: Arc<Limits>,
     ticket: Ticket,
-    called: oneshot::Receiver<Needs>,
+    called: oneshot::Receiver<Grant>,
 }
 
 impl Waiting {
-    /// Until the places are there. Cancel safe.
-    pub async fn places(&mut self) -> Places {
+    /// Until everything is there. Cancel safe.
+    pub async fn taken(&mut self) -> Taken {
         match (&mut self.called).await {
-            Ok(needs) => self.limits.places(needs),
+            Ok(grant) => self.limits.taken(grant),
             // Nobody drops a caller without a call; if somebody did, it would be wrong to let this one pass.
             Err(_) => std::future::pending().await,
         }
@@ -148,8 +173,8 @@ impl Drop for Waiting {
         state.callers.remove(&self.ticket);
         let left_the_queue = state.pools.cancel(self.ticket);
         drop(state);
-        if !left_the_queue && let Ok(needs) = self.called.try_recv() {
-            self.limits.give_back(&needs);
+        if !left_the_queue && let Ok(grant) = self.called.try_recv() {
+            drop(self.limits.taken(grant));
         }
     }
 }

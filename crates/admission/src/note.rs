@@ -46,7 +46,7 @@ impl Note {
 pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts {
     let transaction = match scan.transaction {
         // It ends one only if autocommit was off, and then the flags of the reply show it.
-        TransactionEffect::Ends if begins_with_set(sql, mode) => TransactionEffect::None,
+        TransactionEffect::Ends if begins_with(sql, mode, "SET") => TransactionEffect::None,
         effect => effect,
     };
     Facts {
@@ -55,10 +55,11 @@ pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts 
         transaction,
         crosses_boundary: scan.crosses_boundary,
         commits_implicitly: scan.commits_implicitly,
+        rolls_back: transaction == TransactionEffect::Ends && begins_with(sql, mode, "ROLLBACK"),
     }
 }
 
-fn begins_with_set(sql: &[u8], mode: Mode) -> bool {
+fn begins_with(sql: &[u8], mode: Mode, word: &str) -> bool {
     let mut lexer = Lexer::new(sql, mode);
-    lexer.next().is_some_and(|first| lexer.is(&first, "SET"))
+    lexer.next().is_some_and(|first| lexer.is(&first, word))
 }

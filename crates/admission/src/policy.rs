@@ -1,5 +1,6 @@
 //! What is in force: immutable, one value for all sessions, swapped as a whole.
 
+mod gates;
 mod read;
 
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use crate::limits::Need;
 use crate::refusal::Preset;
 use crate::unit::Graces;
 
+pub(crate) use gates::Concerning;
+pub use gates::{Gate, Gates, Placed};
 pub(crate) use read::ReadByRules;
 
 #[derive(Debug)]
@@ -22,6 +25,10 @@ pub struct Policy {
     pub defaults: Defaults,
     pub queue: Queue,
     pub rules: RuleSet,
+    /// Those that are in force, each at its place.
+    pub gates: Gates,
+    /// As they are written, until the policy is put in force.
+    pub(crate) planned: Vec<Gate>,
     /// Some rule says something of transactions that have written.
     pub(crate) rules_on_transactions: bool,
     /// Places in `rules` of those with `max_connections`.
@@ -42,7 +49,15 @@ impl Policy {
             defaults,
             queue,
             rules,
+            gates: Gates::default(),
+            planned: Vec::new(),
         }
+    }
+
+    #[must_use]
+    pub fn with_gates(mut self, gates: Vec<Gate>) -> Policy {
+        self.planned = gates;
+        self
     }
 
     /// What nobody looks at is left out of who asks: a `request_id` that is new with every query makes no new client.
@@ -85,8 +100,34 @@ impl Policy {
     pub(crate) fn needs(&self, fields: &Fields<'_>) -> impl Iterator<Item = Need> {
         fields.concurrency.iter().filter_map(|rule| {
             let limit = rule.effect.limits.max_concurrency?;
-            Some(Need { rule: rule.id.clone(), limit, generation: self.generation })
+            Some(Need::rule(rule.id.clone(), limit, self.generation))
         })
+    }
+}
+
+impl Policy {
+    /// The gates whose leave a unit needs: all that concern it, if one of them restricts anything, so that who waits for one does not
+    /// slip past another; and the thresholds that rules set for it.
+    pub(crate) fn gate_needs(&self, fields: &Fields<'_>, concerning: u64, restricting: bool) -> Vec<Need> {
+        if fields.exempt() || !(restricting || fields.has_thresholds()) {
+            return Vec::new();
+        }
+        let mut needs = Vec::new();
+        for placed in self.gates.iter().filter(|placed| concerning & placed.slot.bit() != 0) {
+            let (name, own) = (placed.name(), placed.gate.settings.threshold);
+            if fields.skips(name) {
+                continue;
+            }
+            let threshold = fields.threshold(name, own);
+            // A looser one is an exemption up to it.
+            if threshold <= own && restricting {
+                needs.push(Need::gate(placed.slot));
+            }
+            if threshold != own {
+                needs.push(Need::under(placed.slot, threshold));
+            }
+        }
+        needs
     }
 }
 

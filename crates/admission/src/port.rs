@@ -12,7 +12,7 @@ use std::sync::Arc;
 use statement::{Charset, Mode};
 use wire::{Command, Parameters};
 
-use crate::limits::Places;
+use crate::limits::Taken;
 use crate::note::Note;
 
 /// Decides who gets in, and gives everyone who does a gate.
@@ -47,6 +47,9 @@ pub trait Gate: Send + fmt::Debug {
     fn refused(&mut self, refusal: &Refusal) {
         let _ = refusal;
     }
+
+    /// The upstream waits, because the client does not read: what runs at the client's pace does not count as running.
+    fn blocked_on_client(&mut self) {}
 
     /// The reply to the last command that was asked for has ended.
     fn settled(&mut self, outcome: Outcome) {
@@ -110,6 +113,8 @@ pub struct SessionState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     pub succeeded: bool,
+    /// Rows that its OKs say it changed.
+    pub rows: u64,
     pub session: SessionState,
 }
 
@@ -135,23 +140,23 @@ impl fmt::Debug for Verdict {
 /// The right to forward one command. Dropping it gives back what it took.
 #[must_use = "a permit is used up by forwarding with it"]
 pub struct Permit {
-    /// Under limits; a session's gate keeps them until its unit ends.
-    pub(crate) places: Vec<Places>,
+    /// Under limits and at gates; a session's gate keeps each for as long as it is needed.
+    pub(crate) taken: Vec<Taken>,
     /// Whatever gives back in its own `Drop`; nothing for a free pass, so that passing allocates nothing.
     _held: Option<Box<dyn Send>>,
 }
 
 impl Permit {
     pub fn free() -> Permit {
-        Permit { places: Vec::new(), _held: None }
+        Permit { taken: Vec::new(), _held: None }
     }
 
     pub fn holding(held: Box<dyn Send>) -> Permit {
-        Permit { places: Vec::new(), _held: Some(held) }
+        Permit { taken: Vec::new(), _held: Some(held) }
     }
 
-    pub(crate) fn with(places: Vec<Places>) -> Permit {
-        Permit { places, _held: None }
+    pub(crate) fn with(taken: Vec<Taken>) -> Permit {
+        Permit { taken, _held: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is asked, as rules may ask about it. Fingerprint and tables are found when a rule wants them, and not before.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use crate::note::Note;
@@ -13,6 +13,9 @@ pub(crate) trait Question: Query {
 
     /// `None`: of a text that nobody saw.
     fn known_fingerprint(&self) -> Option<Fingerprint>;
+
+    /// A gate may hold it, so that it matters to be exempt.
+    fn mind_gates(&self);
 }
 
 /// A text that is still in its packet.
@@ -26,6 +29,7 @@ pub(crate) struct TextQuestion<'a> {
     pub(crate) cache: &'a ParseCache,
     fingerprint: OnceCell<Fingerprint>,
     parsed: OnceCell<Arc<Parsed>>,
+    gated: Cell<bool>,
 }
 
 impl<'a> TextQuestion<'a> {
@@ -45,6 +49,7 @@ impl<'a> TextQuestion<'a> {
             cache,
             fingerprint: OnceCell::new(),
             parsed: OnceCell::new(),
+            gated: Cell::new(false),
         };
         if scan.doubt != Doubt::None {
             question.class = scan.class.or_stricter(question.parsed().class);
@@ -78,13 +83,16 @@ impl Query for TextQuestion<'_> {
         tables(self.parsed())
     }
 
-    /// Nothing but rules holds anything yet.
     fn exemption_matters(&self) -> bool {
-        false
+        self.gated.get()
     }
 }
 
 impl Question for TextQuestion<'_> {
+    fn mind_gates(&self) {
+        self.gated.set(true);
+    }
+
     fn keep(&self) -> KnownQuestion {
         KnownQuestion {
             class: self.class,
@@ -102,8 +110,15 @@ impl Question for TextQuestion<'_> {
 /// An execution of a prepared statement.
 #[derive(Debug)]
 pub(crate) struct NotedQuestion<'a> {
-    pub(crate) note: &'a Note,
-    pub(crate) schema: Option<&'a [u8]>,
+    note: &'a Note,
+    schema: Option<&'a [u8]>,
+    gated: Cell<bool>,
+}
+
+impl<'a> NotedQuestion<'a> {
+    pub(crate) fn new(note: &'a Note, schema: Option<&'a [u8]>) -> NotedQuestion<'a> {
+        NotedQuestion { note, schema, gated: Cell::new(false) }
+    }
 }
 
 impl Query for NotedQuestion<'_> {
@@ -128,11 +143,15 @@ impl Query for NotedQuestion<'_> {
     }
 
     fn exemption_matters(&self) -> bool {
-        false
+        self.gated.get()
     }
 }
 
 impl Question for NotedQuestion<'_> {
+    fn mind_gates(&self) {
+        self.gated.set(true);
+    }
+
     fn keep(&self) -> KnownQuestion {
         KnownQuestion {
             class: self.note.facts.class,
@@ -180,8 +199,9 @@ impl Query for KnownQuestion {
         known_tables(&self.known)
     }
 
+    /// It waits already: whatever lets it go matters.
     fn exemption_matters(&self) -> bool {
-        false
+        true
     }
 }
 

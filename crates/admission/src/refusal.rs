@@ -21,11 +21,20 @@ pub enum Reason {
     Queue,
     /// Its transaction had been refused before.
     Transaction,
+    /// A gate, whose name stands in the place of a rule's.
+    Gate,
 }
 
 impl Reason {
-    pub const ALL: [Reason; 6] =
-        [Reason::Ratio, Reason::Hold, Reason::Concurrency, Reason::Connections, Reason::Queue, Reason::Transaction];
+    pub const ALL: [Reason; 7] = [
+        Reason::Ratio,
+        Reason::Hold,
+        Reason::Concurrency,
+        Reason::Connections,
+        Reason::Queue,
+        Reason::Transaction,
+        Reason::Gate,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,6 +44,7 @@ impl Reason {
             Reason::Connections => "connections",
             Reason::Queue => "queue",
             Reason::Transaction => "transaction",
+            Reason::Gate => "gate",
         }
     }
 }
@@ -75,7 +85,7 @@ pub enum Preset {
 /// What a refusal says.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'a> {
-    /// Or [`NOBODY`].
+    /// Or a gate's name, or [`NOBODY`].
     pub rule: &'a str,
     pub reason: Reason,
     pub client: &'a str,
@@ -99,10 +109,15 @@ pub fn too_many_connections(words: &Words<'_>) -> Refusal {
 }
 
 fn text(words: &Words<'_>) -> String {
+    // What decided: a rule, or a gate, which has no rule.
+    let (rule, reason) = match words.reason {
+        Reason::Gate => (NOBODY.to_owned(), format!("gate:{}", harmless(words.rule))),
+        reason => (harmless(words.rule), reason.to_string()),
+    };
     format!(
         "[tollgate] rule={} reason={} client={} retry_after_ms={} id={:016x}",
-        harmless(words.rule),
-        words.reason,
+        rule,
+        reason,
         harmless(words.client),
         words.retry_after.as_millis(),
         words.id

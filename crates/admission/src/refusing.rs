@@ -8,7 +8,7 @@ use rules::{CompiledRule, RuleId, Share, Timestamp};
 use statement::Fingerprint;
 use tracing::debug;
 
-use crate::policy::{Defaults, Policy};
+use crate::policy::{Defaults, Placed, Policy};
 use crate::port::{Hold, Refusal, Verdict};
 use crate::refusal::{NOBODY, Reason, Words, refusal};
 use crate::session_gate::Asker;
@@ -28,6 +28,11 @@ pub(crate) struct Stopped {
 impl Stopped {
     pub(crate) fn by(rule: Option<&CompiledRule>, reason: Reason, now: Timestamp) -> Stopped {
         Stopped { rule: rule.map(|rule| rule.id.clone()), reason, retry_after: retry_after(rule, reason, now) }
+    }
+
+    /// A gate lets nothing like it through.
+    pub(crate) fn by_gate(gate: &Placed) -> Stopped {
+        Stopped { rule: Some(gate.name().clone()), reason: Reason::Gate, retry_after: Duration::from_secs(1) }
     }
 
     /// Too many wait already, whatever for.

@@ -6,6 +6,7 @@
 mod asker;
 mod decide;
 mod named;
+mod running;
 mod spelling;
 mod under_way;
 
@@ -17,16 +18,16 @@ use std::sync::atomic::Ordering;
 
 use identity::Said;
 use rand::rngs::SmallRng;
-use statement::{Class, Mode};
+use statement::{Class, Mode, TransactionEffect};
 use tokio::time::Instant;
 use wire::Command;
 
 use crate::connections::{Connected, Full, Warned};
 use crate::gatekeeper::Gatekeeper;
-use crate::limits::Places;
+use crate::limits::{Places, Taken};
 use crate::login::Login;
 use crate::note::{self, Note};
-use crate::policy::Policy;
+use crate::policy::{Concerning, Policy};
 use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
 use crate::question::{NotedQuestion, Question, TextQuestion};
 use crate::refusal::Reason;
@@ -37,6 +38,7 @@ use crate::unit::{Facts, Unit};
 use asker::Askers;
 use decide::Decision;
 use named::{Meaning, Named};
+use running::Running;
 use spelling::Spelling;
 use under_way::{Remembered, UnderWay};
 
@@ -57,6 +59,7 @@ struct State {
     unit: Unit,
     /// Under limits on what runs at once, until the unit ends.
     places: Vec<Places>,
+    running: Running,
     /// Under limits on connections, until the session ends.
     connected: Connected,
     remembered: Remembered,
@@ -84,6 +87,7 @@ impl SessionGate {
             askers,
             unit: Unit::default(),
             places: Vec::new(),
+            running: Running::new(keeper.shard()),
             connected,
             remembered: Remembered {
                 schema: client.database.map(Box::from),
@@ -117,6 +121,13 @@ fn warn_of_connections(asker: &Asker, warned: &Warned) {
     warned.iter().for_each(|rule| asker.stats.by_rule(rule, Reason::Connections, Effect::Warned));
 }
 
+impl Drop for SessionGate {
+    fn drop(&mut self) {
+        let SessionGate { context, state } = self;
+        state.running.abort(&context.keeper.gates, &context.keeper.limits);
+    }
+}
+
 impl State {
     #[inline]
     fn ask_text(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
@@ -132,7 +143,7 @@ impl State {
             }
         }
         if scan.free {
-            return self.pass(&note::facts(sql, mode, &scan, scan.class));
+            return self.pass(context, &note::facts(sql, mode, &scan, scan.class));
         }
         // Taken out while the question borrows it.
         let schema = self.remembered.schema.take();
@@ -147,10 +158,10 @@ impl State {
     fn ask_note(&mut self, context: &Context, ask: &Ask<'_>, note: &Note, said: Option<Said<'_>>) -> Verdict {
         self.under_way.execute(note);
         if note.facts.free {
-            return self.pass(&note.facts);
+            return self.pass(context, &note.facts);
         }
         let schema = self.remembered.schema.take();
-        let question = NotedQuestion { note, schema: schema.as_deref() };
+        let question = NotedQuestion::new(note, schema.as_deref());
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
         let verdict = self.decide(context, ask, note.facts, said, &question);
         self.remembered.schema = schema;
@@ -190,18 +201,23 @@ impl State {
             session: ask.session,
             unit: &mut self.unit,
             places: &mut self.places,
+            running: &mut self.running,
             under_way: &mut self.under_way,
             dice: &mut self.dice,
+            leave: None,
         };
         decision.decide(question)
     }
 
     /// What is never delayed is the connection's, whoever its comments name.
     #[inline]
-    fn pass(&mut self, facts: &Facts) -> Verdict {
+    fn pass(&mut self, context: &Context, facts: &Facts) -> Verdict {
         let stats = &self.askers.own().stats;
         stats.saw(facts.class);
         stats.passed();
+        if facts.transaction == TransactionEffect::Ends {
+            self.running.begin(&context.keeper.gates, facts, Concerning::default(), 0);
+        }
         self.unit.admitted(facts, self.session);
         Verdict::Pass(Permit::free())
     }
@@ -223,7 +239,7 @@ impl Gate for SessionGate {
             Command::CreateDb | Command::DropDb => state.ask_ddl(context, ask),
             Command::InitDb => {
                 state.under_way.use_schema(ask.payload.get(1..).unwrap_or_default());
-                state.pass(&Facts::FREE)
+                state.pass(context, &Facts::FREE)
             }
             Command::Quit
             | Command::FieldList
@@ -254,26 +270,41 @@ impl Gate for SessionGate {
     }
 
     fn granted(&mut self, mut permit: Permit) -> Permit {
-        let state = &mut self.state;
-        state.places.append(&mut permit.places);
-        if let Some(facts) = state.under_way.take_held() {
+        let SessionGate { context, state } = self;
+        let taken = std::mem::take(&mut permit.taken);
+        if let Some((facts, concerning)) = state.under_way.take_held() {
             state.unit.judged(Instant::now);
             state.unit.admitted(&facts, state.session);
+            let asked = taken.iter().filter_map(|taken| taken.leave.as_ref()).fold(0, |all, leave| all | leave.gates());
+            state.running.begin(&context.keeper.gates, &facts, concerning, asked);
+        }
+        for Taken { places, leave, charges } in taken {
+            state.places.extend(places);
+            state.running.charge(charges);
+            // It is counted where it runs now.
+            drop(leave);
         }
         permit
     }
 
+    fn blocked_on_client(&mut self) {
+        let SessionGate { context, state } = self;
+        state.running.blocked_on_client(&context.keeper.gates, &context.keeper.limits);
+    }
+
     fn refused(&mut self, refusal: &Refusal) {
-        let state = &mut self.state;
+        let SessionGate { context, state } = self;
         state.under_way.clear();
         state.unit.refused(refusal, state.session);
         // A refused transaction runs nothing more.
         state.places.clear();
+        state.running.abort(&context.keeper.gates, &context.keeper.limits);
     }
 
     #[inline]
     fn settled(&mut self, outcome: Outcome) {
-        let state = &mut self.state;
+        let SessionGate { context, state } = self;
+        state.running.settle(&context.keeper.gates, &context.keeper.limits, &outcome);
         if state.unit.settled(outcome, Instant::now) {
             state.places.clear();
         }
@@ -281,9 +312,10 @@ impl Gate for SessionGate {
     }
 
     fn reset(&mut self) {
-        let state = &mut self.state;
+        let SessionGate { context, state } = self;
         state.unit.reset();
         state.places.clear();
+        state.running.abort(&context.keeper.gates, &context.keeper.limits);
         state.under_way.clear();
         state.remembered.named = Named::default();
         // It is the server's own default now.

@@ -26,6 +26,8 @@ pub struct Facts {
     /// A transaction begins or ends in the text and data follows it.
     pub crosses_boundary: bool,
     pub commits_implicitly: bool,
+    /// It ends its transaction without keeping anything.
+    pub rolls_back: bool,
 }
 
 impl Facts {
@@ -36,6 +38,7 @@ impl Facts {
         transaction: TransactionEffect::None,
         crosses_boundary: false,
         commits_implicitly: false,
+        rolls_back: false,
     };
 }
 

@@ -1,11 +1,11 @@
-//! What rules in `warn` would have done to a unit that passes.
+//! What rules and gates in `warn` would have done to a unit that passes.
 
 use rules::{CompiledRule, Fields, RuleId};
 use tokio::time::Instant;
 
 use crate::attempt::{Attempt, Step};
 use crate::gatekeeper::Gatekeeper;
-use crate::limits::{Need, Places};
+use crate::limits::{Need, Slot, Taken, Thing};
 use crate::policy::Policy;
 use crate::refusal::Reason;
 use crate::stats::{ClientStats, Effect};
@@ -17,29 +17,32 @@ pub(crate) struct Passing<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) stats: &'a ClientStats,
     pub(crate) bound: Bound,
+    /// Gates that only warn, concern it and restrict something, a bit each.
+    pub(crate) gates: u64,
     /// Limits that only warn under which its unit counts already.
     pub(crate) had: &'a [RuleId],
 }
 
 impl Passing<'_> {
-    /// Counts it once if a rule that only warns would have held or refused it. Limits are counted in pools of their own,
-    /// which never say no.
+    /// Counts it once if a rule or a gate that only warns would have held or refused it. They count in pools of their own,
+    /// which never say no. Without `with_warned` no rule would have.
     pub(crate) fn warn(
         &self,
         enforced: &Fields<'_>,
-        with_warned: &Fields<'_>,
+        with_warned: Option<&Fields<'_>>,
         roll: &mut dyn FnMut() -> f64,
-    ) -> Option<Places> {
-        let share = with_warned.share.filter(|rule| Some(*rule) != enforced.share);
+    ) -> Option<Taken> {
+        let all = with_warned.unwrap_or(enforced);
+        let share = all.share.filter(|rule| Some(*rule) != enforced.share);
         let lost = share.and_then(|rule| self.would_lose(rule, roll));
         if let (Some(rule), Some(reason)) = (share, lost) {
             self.stats.by_rule(&rule.id, reason, Effect::Warned);
         }
-        let (places, full) = self.join(enforced, with_warned);
+        let (taken, full) = self.join(enforced, all);
         if lost.is_some() || full {
             self.stats.warned();
         }
-        places
+        taken
     }
 
     fn would_lose(&self, rule: &CompiledRule, roll: &mut dyn FnMut() -> f64) -> Option<Reason> {
@@ -50,19 +53,32 @@ impl Passing<'_> {
         }
     }
 
-    fn join(&self, enforced: &Fields<'_>, with_warned: &Fields<'_>) -> (Option<Places>, bool) {
-        if with_warned.exempt() {
+    fn join(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> (Option<Taken>, bool) {
+        if all.exempt() {
             return (None, false);
         }
-        let counts = |need: &Need| {
-            !self.had.contains(&need.rule) && !enforced.concurrency.iter().any(|rule| rule.id == need.rule)
+        let counts = |need: &Need| match &need.thing {
+            Thing::Rule(id) => !self.had.contains(id) && !enforced.concurrency.iter().any(|rule| rule.id == *id),
+            Thing::Gate(_) | Thing::Under(..) => true,
         };
-        let needs: Vec<Need> = self.policy.needs(with_warned).filter(counts).collect();
+        let mut needs: Vec<Need> = self.policy.needs(all).filter(counts).collect();
+        needs.extend(self.policy.gate_needs(all, self.gates, self.gates != 0));
         if needs.is_empty() {
             return (None, false);
         }
-        let (places, full) = self.keeper.shadows.join(&needs);
-        full.iter().for_each(|rule| self.stats.by_rule(rule, Reason::Concurrency, Effect::Warned));
-        (Some(places), !full.is_empty())
+        let (taken, full) = self.keeper.shadows.join(&needs);
+        for thing in &full {
+            match thing {
+                Thing::Rule(rule) => self.stats.by_rule(rule, Reason::Concurrency, Effect::Warned),
+                Thing::Gate(slot) | Thing::Under(slot, _) => self.blame_gate(*slot),
+            }
+        }
+        (Some(taken), !full.is_empty())
+    }
+
+    fn blame_gate(&self, slot: Slot) {
+        if let Some(placed) = self.policy.gates.at(slot) {
+            self.stats.by_rule(placed.name(), Reason::Gate, Effect::Warned);
+        }
     }
 }

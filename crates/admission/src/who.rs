@@ -1,7 +1,7 @@
 //! Who asks, twice, and the rules that may concern it: one policy's, and of no other.
 
 use identity::{Identities, Identity};
-use rules::{Candidates, Judgement, LoginJudgement, Mode, Query, Timestamp};
+use rules::{Candidates, Judgement, LoginJudgement, Matcher, Mode, Query, Timestamp};
 
 use crate::policy::Policy;
 
@@ -38,6 +38,19 @@ impl Who {
             Some(trusted) => judge(&self.trusted, trusted).stricter(claimed),
             None => claimed,
         }
+    }
+
+    /// Whether a gate's match is about this, by what it says of itself or by what is known of it.
+    pub(crate) fn concerned<Q: Query>(&self, matcher: &Matcher, question: &Q) -> bool {
+        let trusted = self.identities.trusted.as_deref();
+        matcher.concerns(&self.identities.claimed, question)
+            || trusted.is_some_and(|trusted| matcher.concerns(trusted, question))
+    }
+
+    pub(crate) fn concerned_by_login(&self, matcher: &Matcher, schema: Option<&[u8]>) -> bool {
+        let trusted = self.identities.trusted.as_deref();
+        matcher.concerns_login(&self.identities.claimed, schema)
+            || trusted.is_some_and(|trusted| matcher.concerns_login(trusted, schema))
     }
 
     pub(crate) fn judge_login<'p>(

@@ -64,6 +64,11 @@ impl Valve {
 
     pub fn has_room(&mut self, now: Instant, in_flight: f64) -> bool {
         self.fill(now);
+        self.would_have_room(now, in_flight)
+    }
+
+    /// As far as it has been filled.
+    pub fn would_have_room(&self, now: Instant, in_flight: f64) -> bool {
         match self.flow {
             Flow::Open => true,
             Flow::Waking => false,
@@ -129,7 +134,8 @@ impl Valve {
         }
     }
 
-    fn fill(&mut self, now: Instant) {
+    /// Time has passed.
+    pub fn fill(&mut self, now: Instant) {
         let rate = match self.flow {
             Flow::Paced(pace) => pace.budget,
             Flow::Trickle(rate) => rate,

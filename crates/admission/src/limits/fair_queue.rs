@@ -10,12 +10,14 @@ use super::shares::Shares;
 pub struct Ticket(pub(crate) u64);
 
 /// Whose turn it is counted for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Waiter {
     /// Authenticated.
     pub user: Arc<[u8]>,
     /// Possibly claimed.
     pub name: Arc<str>,
+    /// Turns it gets for each turn of others.
+    pub weight: f64,
 }
 
 #[derive(Debug, Default)]
@@ -40,21 +42,24 @@ impl FairQueue {
         self.waiters.insert(ticket, waiter);
     }
 
-    pub(crate) fn first(&self) -> Option<Ticket> {
-        let names = self.names.get(self.users.first()?)?;
-        names.lines.get(names.turns.first()?)?.front().copied()
+    /// The first, and its user.
+    pub(crate) fn first(&self) -> Option<(Ticket, &Arc<[u8]>)> {
+        let user = self.users.first()?;
+        let names = self.names.get(user)?;
+        let ticket = names.lines.get(names.turns.first()?)?.front().copied()?;
+        Some((ticket, user))
     }
 
     /// Takes the first out: it has its turn.
-    pub(crate) fn pop(&mut self) -> Option<Ticket> {
-        let ticket = self.first()?;
+    pub(crate) fn pop(&mut self) -> Option<(Ticket, Waiter)> {
+        let (ticket, _) = self.first()?;
         let waiter = self.waiters.remove(&ticket)?;
-        self.users.served(&waiter.user, 1);
+        self.users.serve(&waiter.user, waiter.weight);
         if let Some(names) = self.names.get_mut(&waiter.user) {
-            names.turns.served(&waiter.name, 1);
+            names.turns.serve(&waiter.name, waiter.weight);
         }
         self.take_out(ticket, &waiter);
-        Some(ticket)
+        Some((ticket, waiter))
     }
 
     /// One who waits no more, without a turn.
@@ -91,6 +96,10 @@ impl FairQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.waiters.is_empty()
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiters.len()
+    }
 }
 
 #[cfg(test)]
@@ -98,7 +107,7 @@ mod tests {
     use super::*;
 
     fn waiter(user: &str, name: &str) -> Waiter {
-        Waiter { user: user.as_bytes().into(), name: name.into() }
+        Waiter { user: user.as_bytes().into(), name: name.into(), weight: 1.0 }
     }
 
     #[test]
@@ -108,7 +117,7 @@ mod tests {
             queue.push(Ticket(n), waiter("heavy", "job"));
         }
         queue.push(Ticket(1000), waiter("light", "web"));
-        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|ticket| ticket.0).collect();
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(ticket, _)| ticket.0).collect();
         assert_eq!(order.len(), 201);
         assert!(order.iter().position(|n| *n == 1000).unwrap() <= 1, "{:?}", &order[..4]);
     }
@@ -120,7 +129,7 @@ mod tests {
             queue.push(Ticket(n), waiter("one", &format!("name-{n}")));
             queue.push(Ticket(1000 + n), waiter("other", "the same"));
         }
-        let first: Vec<u64> = (0..40).filter_map(|_| queue.pop()).map(|ticket| ticket.0).collect();
+        let first: Vec<u64> = (0..40).filter_map(|_| queue.pop()).map(|(ticket, _)| ticket.0).collect();
         assert_eq!(first.iter().filter(|n| **n < 1000).count(), 20, "{first:?}");
     }
 
@@ -132,7 +141,7 @@ mod tests {
         }
         assert!(queue.remove(Ticket(1)));
         assert!(!queue.remove(Ticket(1)));
-        let mut left: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|ticket| ticket.0).collect();
+        let mut left: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(ticket, _)| ticket.0).collect();
         left.sort_unstable();
         assert_eq!(left, [2, 3]);
         assert!(queue.is_empty() && queue.names.is_empty());

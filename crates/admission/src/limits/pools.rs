@@ -1,35 +1,41 @@
-//! How many run at once under each limit, and who waits for a place: pure, so that interleavings can be tried by the
-//! thousand.
+//! How many run at once under each limit, what each gate lets through, and who waits: pure, so that interleavings can be
+//! tried by the thousand.
 //!
-//! What a unit needs it gets together or not at all. One queue for each set of limits: who needs only what is free does
+//! What a unit needs it gets together or not at all. One queue for each set of needs: who needs only what is free does
 //! not wait behind others. A newcomer never overtakes those who wait for the same, and nobody waits who is first in its
-//! queue and has room.
+//! queue and has room. Of several queues that have room the user goes first who got least.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use health::valve::Charge;
+use health::{Flow, Work};
 use rules::RuleId;
 
 use super::fair_queue::{FairQueue, Ticket, Waiter};
+use super::need::{Need, Needs, Slot, Thing, key};
+use super::shares::Shares;
+use super::valves::Valves;
+use crate::gates::InFlight;
 
-/// The limits that a unit needs a place under, in the order of their ids, each once. Never empty.
-pub type Needs = Arc<[RuleId]>;
-
-/// A limit as it stands in the policy of this generation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
-    pub rule: RuleId,
-    pub limit: u32,
-    pub generation: u64,
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pools {
-    pools: HashMap<RuleId, Pool>,
+    pools: HashMap<Thing, Pool>,
+    valves: Valves,
     queues: HashMap<Needs, FairQueue>,
     waiting: HashMap<Ticket, Needs>,
+    /// What the users got, of all queues together.
+    turns: Shares<Arc<[u8]>>,
     tickets: u64,
-    served: Vec<(Ticket, Needs)>,
+    served: Vec<(Ticket, Grant)>,
+}
+
+/// What a unit needed, and what gates charged for it.
+#[derive(Debug)]
+pub struct Grant {
+    pub needs: Needs,
+    pub charges: Vec<(Slot, Charge)>,
 }
 
 #[derive(Debug, Default)]
@@ -37,19 +43,36 @@ struct Pool {
     used: u32,
     limit: u32,
     generation: u64,
-    /// The sets with this limit in it that somebody waits for.
+    /// The sets with this in it that somebody waits for.
     awaited: Vec<Needs>,
 }
 
-impl Pool {
-    fn has_room(&self) -> bool {
-        self.used < self.limit
+impl Default for Pools {
+    fn default() -> Self {
+        Pools::new(Arc::default(), Instant::now())
     }
 }
 
 impl Pools {
-    /// Places under all of these now, or `None`.
-    pub fn take(&mut self, needs: &[Need]) -> Option<Needs> {
+    pub fn new(in_flight: Arc<InFlight>, now: Instant) -> Pools {
+        Pools {
+            pools: HashMap::new(),
+            valves: Valves::new(in_flight, now),
+            queues: HashMap::new(),
+            waiting: HashMap::new(),
+            turns: Shares::default(),
+            tickets: 0,
+            served: Vec::new(),
+        }
+    }
+
+    /// It is later now; nothing happens by that alone.
+    pub fn turn_to(&mut self, now: Instant) {
+        self.valves.turn_to(now);
+    }
+
+    /// Everything that is needed now, or `None`.
+    pub fn take(&mut self, needs: &[Need]) -> Option<Grant> {
         self.hear(needs);
         let key = key(needs);
         let nobody_waits = !self.queues.contains_key(&key);
@@ -61,7 +84,7 @@ impl Pools {
     }
 
     /// Places whatever the limits say, and which of those were full: for what is only counted.
-    pub fn join(&mut self, needs: &[Need]) -> (Needs, Vec<RuleId>) {
+    pub fn join(&mut self, needs: &[Need]) -> (Grant, Vec<Thing>) {
         self.hear(needs);
         let full = self.full(needs);
         (self.occupy(key(needs)), full)
@@ -75,8 +98,8 @@ impl Pools {
         let ticket = Ticket(self.tickets);
         self.waiting.insert(ticket, Arc::clone(&key));
         if !self.queues.contains_key(&key) {
-            for rule in key.iter() {
-                self.pools.entry(rule.clone()).or_default().awaited.push(Arc::clone(&key));
+            for thing in key.iter() {
+                self.pools.entry(thing.clone()).or_default().awaited.push(Arc::clone(&key));
             }
         }
         self.queues.entry(Arc::clone(&key)).or_default().push(ticket, waiter);
@@ -91,13 +114,46 @@ impl Pools {
     }
 
     pub fn give_back(&mut self, needs: &Needs) {
-        for rule in needs.iter() {
-            if let Some(pool) = self.pools.get_mut(rule) {
+        for thing in needs.iter() {
+            if let Thing::Gate(slot) = thing {
+                self.valves.give_back(*slot);
+            }
+            if let Some(pool) = self.pools.get_mut(thing) {
                 pool.used = pool.used.saturating_sub(1);
             }
         }
         self.serve(needs);
         self.forget_the_unused(needs);
+    }
+
+    /// A statement that went by a gate's leave has ended.
+    pub fn ended(&mut self, slot: Slot, ran: Duration) {
+        self.valves.ended(slot, ran);
+    }
+
+    /// What a charged unit came to. Nothing, if it did not commit.
+    pub fn settle(&mut self, slot: Slot, charge: Charge, work: Work) {
+        self.valves.settle(slot, charge, work);
+    }
+
+    /// What a gate lets through from now on.
+    pub fn set_flow(&mut self, slot: Slot, flow: Flow, value: Option<f64>) {
+        self.valves.set(slot, flow, value);
+    }
+
+    /// Time has passed, or something has changed: whoever can go goes.
+    pub fn release(&mut self) {
+        let awaited: Vec<Thing> = self.queues.keys().flat_map(|needs| needs.iter().cloned()).collect();
+        self.serve(&awaited);
+    }
+
+    /// When somebody who waits may go by the passing of time alone.
+    pub fn next_release(&self) -> Option<Instant> {
+        let slots = self.queues.keys().flat_map(|needs| needs.iter()).filter_map(|thing| match thing {
+            Thing::Gate(slot) if !self.valves.has_room(*slot) => Some(*slot),
+            Thing::Gate(_) | Thing::Rule(_) | Thing::Under(..) => None,
+        });
+        slots.filter_map(|slot| self.valves.next(slot)).min()
     }
 
     /// One who waits no more. False: it has its places already, and must give them back.
@@ -112,68 +168,102 @@ impl Pools {
     }
 
     /// Those who waited and have got their places since this was last asked.
-    pub fn take_served(&mut self) -> Vec<(Ticket, Needs)> {
+    pub fn take_served(&mut self) -> Vec<(Ticket, Grant)> {
         std::mem::take(&mut self.served)
     }
 
     /// Units that run under a limit now.
     pub fn used(&self, rule: &str) -> u32 {
-        self.pools.get(rule).map_or(0, |pool| pool.used)
+        let thing = Thing::Rule(RuleId::from(rule));
+        self.pools.get(&thing).map_or(0, |pool| pool.used)
     }
 
-    /// Those of the limits that have no room now.
-    pub fn full(&self, needs: &[Need]) -> Vec<RuleId> {
-        let full = |need: &&Need| self.used(&need.rule) >= need.limit;
-        needs.iter().filter(full).map(|need| need.rule.clone()).collect()
+    /// Statements that a gate concerns and that run now.
+    pub fn running(&self, slot: Slot) -> f64 {
+        self.valves.running(slot)
+    }
+
+    /// Those of the needs that there is no room for now.
+    pub fn full(&self, needs: &[Need]) -> Vec<Thing> {
+        let full = |need: &&Need| match &need.thing {
+            Thing::Rule(_) => self.pools.get(&need.thing).map_or(0, |pool| pool.used) >= need.limit,
+            Thing::Gate(_) | Thing::Under(..) => !self.is_free(&need.thing),
+        };
+        needs.iter().filter(full).map(|need| need.thing.clone()).collect()
     }
 
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
+    /// Who waits for this gate, whatever else they wait for.
+    pub fn waiting_for(&self, slot: Slot) -> usize {
+        let awaited = self.pools.get(&Thing::Gate(slot)).into_iter().flat_map(|pool| &pool.awaited);
+        awaited.filter_map(|needs| self.queues.get(needs)).map(FairQueue::len).sum()
+    }
+
     /// The newest policy's word on a limit counts. One that was raised lets those in who wait.
     fn hear(&mut self, needs: &[Need]) {
         let mut raised = Vec::new();
-        for Need { rule, limit, generation } in needs {
-            let pool = self.pools.entry(rule.clone()).or_default();
+        for Need { thing, limit, generation } in needs.iter().filter(|need| matches!(need.thing, Thing::Rule(_))) {
+            let pool = self.pools.entry(thing.clone()).or_default();
             if *generation < pool.generation {
                 continue;
             }
             if pool.limit < *limit && !pool.awaited.is_empty() {
-                raised.push(rule.clone());
+                raised.push(thing.clone());
             }
             (pool.limit, pool.generation) = (*limit, *generation);
         }
         self.serve(&raised);
     }
 
-    /// There may be room under these: whoever is first somewhere and fits gets it, the oldest before the others.
-    fn serve(&mut self, rules: &[RuleId]) {
-        while let Some(needs) = self.next_to_serve(rules) {
-            let Some(ticket) = self.queues.get_mut(&needs).and_then(FairQueue::pop) else { return };
+    /// There may be room for these: whoever is first somewhere and fits gets it.
+    fn serve(&mut self, things: &[Thing]) {
+        while let Some(needs) = self.next_to_serve(things) {
+            let Some(queue) = self.queues.get_mut(&needs) else { return };
+            let Some((ticket, waiter)) = queue.pop() else { return };
+            self.turns.arrive(&waiter.user);
+            self.turns.serve(&waiter.user, waiter.weight);
             self.waiting.remove(&ticket);
             self.close_if_empty(&needs);
-            let needs = self.occupy(needs);
-            self.served.push((ticket, needs));
+            let grant = self.occupy(needs);
+            self.served.push((ticket, grant));
         }
     }
 
-    fn next_to_serve(&self, rules: &[RuleId]) -> Option<Needs> {
-        let awaited = rules.iter().filter_map(|rule| self.pools.get(rule)).flat_map(|pool| &pool.awaited);
+    /// The queue whose first one's user got least; of two equal ones the one who has waited longer.
+    fn next_to_serve(&self, things: &[Thing]) -> Option<Needs> {
+        let awaited = things.iter().filter_map(|thing| self.pools.get(thing)).flat_map(|pool| &pool.awaited);
         let with_room = awaited.filter(|needs| self.has_room(needs));
-        let first = with_room.filter_map(|needs| Some((self.queues.get(needs)?.first()?, needs)));
-        first.min_by_key(|(ticket, _)| *ticket).map(|(_, needs)| Arc::clone(needs))
+        let first = with_room.filter_map(|needs| {
+            let (ticket, user) = self.queues.get(needs)?.first()?;
+            Some((self.turns.paid(user), ticket, needs))
+        });
+        first.min_by_key(|(paid, ticket, _)| (*paid, *ticket)).map(|(_, _, needs)| Arc::clone(needs))
     }
 
-    fn has_room(&self, needs: &[RuleId]) -> bool {
-        needs.iter().all(|rule| self.pools.get(rule).is_some_and(Pool::has_room))
+    fn has_room(&self, needs: &[Thing]) -> bool {
+        needs.iter().all(|thing| self.is_free(thing))
     }
 
-    fn occupy(&mut self, needs: Needs) -> Needs {
-        for rule in needs.iter() {
-            self.pools.entry(rule.clone()).or_default().used += 1;
+    fn is_free(&self, thing: &Thing) -> bool {
+        match thing {
+            Thing::Rule(_) => self.pools.get(thing).is_some_and(|pool| pool.used < pool.limit),
+            Thing::Gate(slot) => self.valves.has_room(*slot),
+            Thing::Under(slot, threshold) => self.valves.is_under(*slot, f64::from_bits(*threshold)),
         }
-        needs
+    }
+
+    fn occupy(&mut self, needs: Needs) -> Grant {
+        let mut charges = Vec::new();
+        for thing in needs.iter() {
+            self.pools.entry(thing.clone()).or_default().used += 1;
+            if let Thing::Gate(slot) = thing {
+                charges.extend(self.valves.take(*slot).map(|charge| (*slot, charge)));
+            }
+        }
+        Grant { needs, charges }
     }
 
     fn close_if_empty(&mut self, needs: &Needs) {
@@ -181,27 +271,23 @@ impl Pools {
             return;
         }
         self.queues.remove(needs);
-        for rule in needs.iter() {
-            if let Some(pool) = self.pools.get_mut(rule) {
+        if self.queues.is_empty() {
+            self.turns = Shares::default();
+        }
+        for thing in needs.iter() {
+            if let Some(pool) = self.pools.get_mut(thing) {
                 pool.awaited.retain(|awaited| awaited != needs);
             }
         }
     }
 
-    fn forget_the_unused(&mut self, needs: &[RuleId]) {
-        for rule in needs.iter() {
-            if self.pools.get(rule).is_some_and(|pool| pool.used == 0 && pool.awaited.is_empty()) {
-                self.pools.remove(rule);
+    fn forget_the_unused(&mut self, needs: &[Thing]) {
+        for thing in needs.iter() {
+            if self.pools.get(thing).is_some_and(|pool| pool.used == 0 && pool.awaited.is_empty()) {
+                self.pools.remove(thing);
             }
         }
     }
-}
-
-fn key(needs: &[Need]) -> Needs {
-    let mut rules: Vec<RuleId> = needs.iter().map(|need| need.rule.clone()).collect();
-    rules.sort_unstable();
-    rules.dedup();
-    rules.into()
 }
 
 #[cfg(test)]

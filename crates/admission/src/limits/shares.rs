@@ -51,13 +51,20 @@ impl<K: Clone + Eq + Hash> Shares<K> {
     }
 
     /// It had its turn.
-    pub(crate) fn served(&mut self, key: &K, weight: u32) {
+    pub(crate) fn serve(&mut self, key: &K, weight: f64) {
         let Some(start) = self.leave(key) else { return };
         self.virtual_time = self.virtual_time.max(start);
-        if let Some(share) = self.of.get_mut(key) {
-            share.paid = start + TURN / u64::from(weight.max(1));
-        }
+        // As large as it may be: a turn is short then, but never nothing.
+        let turn = (TURN as f64 / weight.clamp(1.0 / 1024.0, 1024.0)) as u64;
+        let present = self.virtual_time;
+        let share = self.of.entry(key.clone()).or_insert(Share { paid: present, waits_at: None });
+        share.paid = start + turn;
         self.forget_the_paid();
+    }
+
+    /// When what it got so far is paid for.
+    pub(crate) fn paid(&self, key: &K) -> u64 {
+        self.of.get(key).map_or(self.virtual_time, |share| share.paid.max(self.virtual_time))
     }
 
     /// It waits no more. When its turn would have started.
@@ -91,7 +98,7 @@ mod tests {
         for _ in 0..turns {
             let key = *shares.first().unwrap();
             let weight = weights.iter().find(|(known, _)| *known == key).unwrap().1;
-            shares.served(&key, weight);
+            shares.serve(&key, f64::from(weight));
             shares.arrive(&key);
             *got.entry(key).or_default() += 1;
         }
@@ -111,14 +118,14 @@ mod tests {
         let mut shares = Shares::default();
         shares.arrive(&"busy");
         for _ in 0..1000 {
-            shares.served(&"busy", 1);
+            shares.serve(&"busy", 1.0);
             shares.arrive(&"busy");
         }
         shares.arrive(&"new");
         let mut order = Vec::new();
         for _ in 0..6 {
             let key = *shares.first().unwrap();
-            shares.served(&key, 1);
+            shares.serve(&key, 1.0);
             shares.arrive(&key);
             order.push(key);
         }
@@ -130,7 +137,7 @@ mod tests {
         let mut shares = Shares::default();
         for key in 0..10_000 {
             shares.arrive(&key);
-            shares.served(&key, 1);
+            shares.serve(&key, 1.0);
         }
         assert!(shares.of.len() <= 66, "{}", shares.of.len());
         shares.arrive(&1);

@@ -5,15 +5,15 @@ use tokio::time::timeout;
 use super::*;
 
 fn need(rule: &str, limit: u32) -> Need {
-    Need { rule: rule.into(), limit, generation: 1 }
+    Need::rule(rule.into(), limit, 1)
 }
 
 fn waiter(user: &str) -> Waiter {
-    Waiter { user: user.as_bytes().into(), name: user.into() }
+    Waiter { user: user.as_bytes().into(), name: user.into(), weight: 1.0 }
 }
 
 async fn waits(waiting: &mut Waiting) -> bool {
-    timeout(Duration::from_secs(3600), waiting.places()).await.is_err()
+    timeout(Duration::from_secs(3600), waiting.taken()).await.is_err()
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,10 +38,10 @@ async fn who_waits_gets_the_next_place() {
     assert!(waits(&mut first).await && waits(&mut second).await);
     drop(running);
     assert!(limits.take(&[need("a", 1)]).is_none(), "a newcomer overtakes nobody");
-    let places = first.places().await;
+    let places = first.taken().await;
     assert!(waits(&mut second).await);
     drop((first, places));
-    let places = second.places().await;
+    let places = second.taken().await;
     assert_eq!((limits.used("a"), limits.waiting()), (1, 0));
     drop(places);
     assert_eq!(limits.used("a"), 0);
@@ -58,7 +58,7 @@ async fn one_who_leaves_while_it_waits_leaves_nothing() {
     drop(leaver);
     assert_eq!(limits.waiting(), 1);
     drop(running);
-    drop(other.places().await);
+    drop(other.taken().await);
     assert_eq!((limits.used("a"), limits.waiting()), (0, 0));
     assert!(limits.lock().callers.is_empty());
 }
@@ -73,7 +73,7 @@ async fn one_who_leaves_just_when_it_is_called_gives_its_places_on() {
     drop(running);
     assert_eq!((limits.used("a"), limits.waiting()), (1, 1));
     drop(leaver);
-    let places = next.places().await;
+    let places = next.taken().await;
     assert_eq!((limits.used("a"), limits.waiting()), (1, 0));
     drop((next, places));
     assert_eq!(limits.used("a"), 0);
@@ -86,14 +86,14 @@ async fn a_raised_limit_lets_those_in_who_wait() {
     let _running = limits.take(&[need("a", 1)]).unwrap();
     let mut waiting: Vec<Waiting> = (0..3).map(|_| limits.wait(&[need("a", 1)], waiter("x"))).collect();
     limits.learn(&[Need { generation: 2, ..need("a", 3) }]);
-    let places = (waiting[0].places().await, waiting[1].places().await);
+    let places = (waiting[0].taken().await, waiting[1].taken().await);
     assert!(waits(&mut waiting[2]).await);
     // What an older policy said does not count any more.
     limits.learn(&[Need { generation: 1, ..need("a", 9) }]);
     assert!(waits(&mut waiting[2]).await);
-    assert_eq!(limits.full(&[need("a", 3), need("b", 1)]), ["a".into()]);
+    assert_eq!(limits.full(&[need("a", 3), need("b", 1)]), [need("a", 3).thing]);
     drop(places);
-    drop(waiting[2].places().await);
+    drop(waiting[2].taken().await);
 }
 
 /// Many tasks on several threads: no more than the limit at once, and nothing is left at the end.
@@ -115,7 +115,7 @@ async fn threads() {
                             tokio::task::yield_now().await;
                             return;
                         }
-                        waiting.places().await
+                        waiting.taken().await
                     }
                 };
                 let now = running.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;

@@ -1,4 +1,4 @@
-//! What is not free: which rules own it, and what they say.
+//! What is not free: which rules own it, which gates concern it, and what they say.
 
 use std::sync::Arc;
 
@@ -8,12 +8,13 @@ use rules::{CompiledRule, Fields, InTransaction, Judgement, Timestamp};
 use tokio::time::Instant;
 
 use super::asker::Asker;
+use super::running::Running;
 use super::under_way::UnderWay;
 use crate::attempt::{Attempt, Step};
 use crate::gatekeeper::Gatekeeper;
 use crate::hold::{Had, Held, hold};
-use crate::limits::{Need, Places};
-use crate::policy::Policy;
+use crate::limits::{Need, Places, Taken};
+use crate::policy::{Concerning, Policy};
 use crate::port::{Permit, Refusal, SessionState, Verdict};
 use crate::question::Question;
 use crate::refusal::Reason;
@@ -31,64 +32,95 @@ pub(super) struct Decision<'a> {
     pub(super) session: SessionState,
     pub(super) unit: &'a mut Unit,
     pub(super) places: &'a mut Vec<Places>,
+    pub(super) running: &'a mut Running,
     pub(super) under_way: &'a mut UnderWay,
     pub(super) dice: &'a mut SmallRng,
+    /// Of gates; given up once the statement is counted where it runs.
+    pub(super) leave: Option<Places>,
+}
+
+/// What stands in the way of a unit.
+#[derive(Clone, Copy)]
+struct Ahead {
+    concerning: Concerning,
+    /// Of the gates that are enforced, those that restrict.
+    restricting: bool,
+    /// Of those that only warn, those that would.
+    warning: u64,
 }
 
 impl Decision<'_> {
     #[inline]
     pub(super) fn decide(self, question: &impl Question) -> Verdict {
         self.asker.stats.saw(self.facts.class);
+        let gates = &self.keeper.gates;
+        gates.in_flight().asked(self.running.shard());
+        let concerning = self.policy.gates.concerning(self.facts.class, &self.asker.who, question);
         let turn = self.unit.turn(&self.facts, self.session, &self.policy.defaults.graces, Instant::now);
         let bound = match &turn {
-            Turn::Free | Turn::GoesOn => return self.goes_on(),
-            Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => return self.goes_on(),
+            Turn::Free | Turn::GoesOn => return self.goes_on(concerning, 0),
+            Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => return self.goes_on(concerning, 0),
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Decide(bound) => *bound,
             Turn::Refused(refusal) => return self.refuse_again(refusal),
         };
-        if self.policy.is_idle() {
-            return self.pass();
+        let must_be_ruled = matches!(turn, Turn::GoesOnUnlessRuled);
+        let mut ahead = Ahead {
+            concerning,
+            restricting: concerning.enforced & gates.restricting() != 0,
+            warning: concerning.warned & gates.warning(),
+        };
+        if must_be_ruled {
+            // What has written must finish, whatever the metrics say.
+            (ahead.restricting, ahead.warning) = (false, 0);
+        }
+        let is_gated = ahead.restricting || ahead.warning != 0;
+        if self.policy.is_idle() && !is_gated {
+            return self.pass(concerning, 0);
+        }
+        if is_gated {
+            question.mind_gates();
         }
         let now = self.keeper.now();
         let judgement = self.asker.who.judge(self.policy, question, now);
-        if !judgement.matched {
-            return self.pass();
+        if !judgement.matched && !is_gated {
+            return self.pass(concerning, 0);
         }
-        let must_be_ruled = matches!(turn, Turn::GoesOnUnlessRuled);
-        self.weigh(question, judgement, bound, must_be_ruled, now)
+        self.weigh(question, judgement, bound, ahead, must_be_ruled, now)
     }
 
-    /// Some rule matched.
+    /// Some rule matched, or some gate restricts.
     fn weigh(
-        self,
+        mut self,
         question: &impl Question,
         judgement: Judgement<'_>,
         bound: Bound,
+        ahead: Ahead,
         must_be_ruled: bool,
         now: Timestamp,
     ) -> Verdict {
         let policy = self.policy;
         let (enforced, warned) = policy.in_force(judgement);
         if must_be_ruled && enforced.share.is_none_or(|rule| rule.in_transaction == InTransaction::Pass) {
-            return self.goes_on();
+            return self.goes_on(ahead.concerning, 0);
         }
         count(&enforced, warned.as_ref(), now);
         let arrival = Instant::now();
         let mut attempt = Attempt::new(arrival, bound);
         let dice = &mut *self.dice;
         let step = attempt.step(enforced.share, &policy.defaults, arrival, &mut || dice.random());
+        let gated = !must_be_ruled;
         match step {
-            Step::Exempt => return self.pass_warning(&enforced, warned.as_ref(), bound),
+            Step::Exempt => return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, 0),
             Step::Refuse(reason) => {
                 return self.refuse(&Stopped::by(enforced.share, reason, now), question);
             }
             Step::Go => {
-                let needs = self.needs(&enforced);
-                let places = if needs.is_empty() { Some(None) } else { self.keeper.limits.take(&needs).map(Some) };
-                if let Some(places) = places {
-                    self.places.extend(places);
-                    return self.pass_warning(&enforced, warned.as_ref(), bound);
+                let needs = self.needs(&enforced, ahead, gated);
+                let taken = if needs.is_empty() { Some(Taken::default()) } else { self.keeper.limits.take(&needs) };
+                if let Some(taken) = taken {
+                    let asked = self.keep(taken);
+                    return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, asked);
                 }
             }
             Step::Wait(_) => {}
@@ -97,7 +129,7 @@ impl Decision<'_> {
         let Some(seat) = self.keeper.room.enter(who.user(), &self.asker.stats, &policy.queue, arrival) else {
             return self.refuse(&Stopped::by_the_queue(), question);
         };
-        self.under_way.hold(self.facts);
+        self.under_way.hold(self.facts, ahead.concerning);
         Verdict::Hold(Box::pin(hold(Held {
             keeper: Arc::clone(self.keeper),
             policy: Arc::clone(policy),
@@ -105,6 +137,7 @@ impl Decision<'_> {
             question: question.keep(),
             attempt,
             step,
+            gated,
             had: Had::of(self.keeper, self.places),
             blamed: Vec::new(),
             dice: SmallRng::seed_from_u64(self.dice.random()),
@@ -112,22 +145,53 @@ impl Decision<'_> {
         })))
     }
 
-    /// The limits that a unit needs places under and has none yet.
-    fn needs(&self, fields: &Fields<'_>) -> Vec<Need> {
+    /// The limits that a unit needs places under and has none yet, and the gates whose leave it needs.
+    fn needs(&self, fields: &Fields<'_>, ahead: Ahead, gated: bool) -> Vec<Need> {
         let limits = &self.keeper.limits;
-        let has = |need: &Need| self.places.iter().any(|places| places.rules_under(limits).contains(&need.rule));
-        self.policy.needs(fields).filter(|need| !has(need)).collect()
+        let has = |need: &Need| {
+            let mut had = self.places.iter().flat_map(|places| places.rules_under(limits));
+            had.any(|rule| matches!(&need.thing, crate::limits::Thing::Rule(needed) if needed == rule))
+        };
+        let mut needs: Vec<Need> = self.policy.needs(fields).filter(|need| !has(need)).collect();
+        if gated {
+            needs.extend(self.policy.gate_needs(fields, ahead.concerning.enforced, ahead.restricting));
+        }
+        needs
     }
 
-    fn pass_warning(self, enforced: &Fields<'_>, warned: Option<&Fields<'_>>, bound: Bound) -> Verdict {
-        if let Some(warned) = warned {
+    /// What was taken at once. The gates whose leave it was.
+    fn keep(&mut self, taken: Taken) -> u64 {
+        let Taken { places, leave, charges } = taken;
+        self.places.extend(places);
+        self.running.charge(charges);
+        let asked = leave.as_ref().map_or(0, Places::gates);
+        self.leave = leave.or(self.leave.take());
+        asked
+    }
+
+    fn pass_warning(
+        mut self,
+        enforced: &Fields<'_>,
+        warned: Option<&Fields<'_>>,
+        ahead: Ahead,
+        bound: Bound,
+        asked: u64,
+    ) -> Verdict {
+        if warned.is_some() || ahead.warning != 0 {
             let had = Had::of(self.keeper, self.places);
-            let stats = &self.asker.stats;
-            let passing = Passing { keeper: self.keeper, policy: self.policy, stats, bound, had: &had.shadows };
+            let passing = Passing {
+                keeper: self.keeper,
+                policy: self.policy,
+                stats: &self.asker.stats,
+                bound,
+                gates: ahead.warning,
+                had: &had.shadows,
+            };
             let dice = &mut *self.dice;
-            self.places.extend(passing.warn(enforced, warned, &mut || dice.random()));
+            let shadow = passing.warn(enforced, warned, &mut || dice.random());
+            shadow.into_iter().for_each(|taken| drop(self.keep(taken)));
         }
-        self.pass()
+        self.pass(ahead.concerning, asked)
     }
 
     fn refuse(self, stopped: &Stopped, question: &impl Question) -> Verdict {
@@ -144,15 +208,16 @@ impl Decision<'_> {
 
     /// It was decided about, and passes.
     #[inline]
-    fn pass(self) -> Verdict {
+    fn pass(self, concerning: Concerning, asked: u64) -> Verdict {
         self.unit.judged(Instant::now);
-        self.goes_on()
+        self.goes_on(concerning, asked)
     }
 
     #[inline]
-    fn goes_on(self) -> Verdict {
+    fn goes_on(self, concerning: Concerning, asked: u64) -> Verdict {
         self.asker.stats.passed();
         self.unit.admitted(&self.facts, self.session);
+        self.running.begin(&self.keeper.gates, &self.facts, concerning, asked);
         Verdict::Pass(Permit::free())
     }
 }

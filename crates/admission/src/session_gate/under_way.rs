@@ -5,6 +5,7 @@ use statement::{CharsetChange, Class, Extent, Kind, Lexer, Mode, Scan};
 use super::named::{Change, Named};
 use super::spelling::Spelling;
 use crate::note::Note;
+use crate::policy::Concerning;
 use crate::unit::Facts;
 
 #[derive(Debug, Default)]
@@ -14,7 +15,7 @@ pub(super) struct UnderWay {
     named: Option<Change>,
     /// It may do what its text does not show.
     does_more: bool,
-    held: Option<Facts>,
+    held: Option<(Facts, Concerning)>,
 }
 
 #[derive(Debug)]
@@ -71,11 +72,11 @@ impl UnderWay {
         self.named = Some(change);
     }
 
-    pub(super) fn hold(&mut self, facts: Facts) {
-        self.held = Some(facts);
+    pub(super) fn hold(&mut self, facts: Facts, concerning: Concerning) {
+        self.held = Some((facts, concerning));
     }
 
-    pub(super) fn take_held(&mut self) -> Option<Facts> {
+    pub(super) fn take_held(&mut self) -> Option<(Facts, Concerning)> {
         self.held.take()
     }
 

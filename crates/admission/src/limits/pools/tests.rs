@@ -47,7 +47,7 @@ impl Model {
 
     fn learn(&mut self, needs: &[Need]) {
         for need in needs {
-            let (limit, generation) = self.known.entry(name(&need.rule)).or_insert((0, 0));
+            let (limit, generation) = self.known.entry(name(&need.thing)).or_insert((0, 0));
             if need.generation >= *generation {
                 (*limit, *generation) = (need.limit, need.generation);
             }
@@ -71,8 +71,9 @@ impl Model {
     }
 }
 
-fn name(rule: &str) -> &'static str {
-    RULES.into_iter().find(|known| *known == rule).unwrap()
+fn name(thing: &Thing) -> &'static str {
+    let Thing::Rule(rule) = thing else { panic!("not a rule: {thing:?}") };
+    RULES.into_iter().find(|known| *known == &**rule).unwrap()
 }
 
 impl Simulation {
@@ -92,11 +93,7 @@ impl Simulation {
         // Most sessions know the newest policy; some have asked for its predecessor's limits a moment ago.
         let newest = self.policies.len() - 1;
         let generation = if self.dice.random_bool(0.1) { self.dice.random_range(0..=newest) } else { newest };
-        let need = |rule: &&str| Need {
-            rule: (*rule).into(),
-            limit: self.policies[generation][rule],
-            generation: generation as u64,
-        };
+        let need = |rule: &&str| Need::rule((*rule).into(), self.policies[generation][rule], generation as u64);
         let mut needs: Vec<Need> = set.iter().map(need).collect();
         if self.dice.random_bool(0.1) {
             needs.extend(needs.first().cloned());
@@ -128,12 +125,13 @@ impl Simulation {
         match taken {
             Some(taken) => {
                 self.model.occupy(&set);
-                self.running.push((taken, set));
+                self.running.push((taken.needs, set));
             }
             None if self.dice.random_bool(0.8) => {
                 let waiter = Waiter {
                     user: [b'u', self.dice.random_range(0..3)][..].into(),
                     name: ["x", "y"].choose(&mut self.dice).copied().unwrap().into(),
+                    weight: 1.0,
                 };
                 let ticket = self.pools.queue(&needs, waiter.clone());
                 self.model.learn(&needs);
@@ -185,12 +183,12 @@ impl Simulation {
 
     /// Those who got their places, in the order in which they did.
     fn serve(&mut self) -> Result<(), String> {
-        for (ticket, needs) in self.pools.take_served() {
+        for (ticket, Grant { needs, .. }) in self.pools.take_served() {
             let Some(at) = self.model.waiting.iter().position(|(waiting, ..)| *waiting == ticket) else {
                 return Err(format!("{ticket:?} was served and did not wait"));
             };
             let (_, set, waiter) = self.model.waiting.remove(at);
-            if !needs.iter().map(|rule| &**rule).eq(set.iter().copied()) {
+            if !needs.iter().map(name).eq(set.iter().copied()) {
                 return Err(format!("{ticket:?} waited for {set:?} and got {needs:?}"));
             }
             if !self.model.has_room(&set) {
@@ -252,7 +250,7 @@ fn interleavings() {
 }
 
 fn need(rule: &str, limit: u32) -> Need {
-    Need { rule: rule.into(), limit, generation: 1 }
+    Need::rule(rule.into(), limit, 1)
 }
 
 #[test]
@@ -264,7 +262,7 @@ fn what_is_only_counted_is_never_stopped() {
     assert_eq!(full, [0, 1, 1]);
     assert_eq!(pools.join(&needs).1.len(), 2);
     assert_eq!((pools.used("a"), pools.used("b")), (4, 4));
-    joined.iter().for_each(|(taken, _)| pools.give_back(taken));
+    joined.iter().for_each(|(taken, _)| pools.give_back(&taken.needs));
     assert_eq!(pools.used("a"), 1);
 }
 

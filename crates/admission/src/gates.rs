@@ -1,0 +1,327 @@
+//! The gates at work: which restrict anything now, in one word that every decision reads; what runs; and what the laws say
+//! after each sample.
+//!
+//! Sessions read the word and count in [`InFlight`]. Everything else is done by the one who measures, once a sample, and by
+//! what a restricting gate concerns.
+
+mod in_flight;
+mod latency;
+mod seen;
+
+pub use in_flight::{InFlight, ShardId};
+pub use latency::{Look, Took, Window};
+pub use seen::{GateSeen, MetricSeen, Seen};
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use health::board::Fresh;
+use health::history::{History, Point};
+use health::{Aggregate, Board, BuiltIn, Flow, Gate, Observation, State};
+use rules::Mode;
+use statement::Class;
+use tokio::sync::Notify;
+
+use crate::limits::{Limits, Slot};
+use crate::policy;
+
+#[derive(Debug)]
+pub struct Gates {
+    /// A bit for each gate that does not let everything pass, or that somebody waits for.
+    restricting: AtomicU64,
+    /// The same of gates that only warn.
+    warning: AtomicU64,
+    in_flight: Arc<InFlight>,
+    limits: Arc<Limits>,
+    shadows: Arc<Limits>,
+    kept: Mutex<HashMap<Slot, Kept>>,
+    /// Somebody waits.
+    wanted: Notify,
+}
+
+/// A gate that is in the policy.
+#[derive(Debug)]
+struct Kept {
+    gate: Gate,
+    mode: Mode,
+    /// When it last looked, and at what.
+    observed: Option<Instant>,
+    aggregate: Aggregate,
+    history: History,
+}
+
+/// How the measuring stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    pub now: Instant,
+    /// There is no traffic, so the servers are asked rarely.
+    pub asleep: bool,
+    /// Since when they are asked often.
+    pub awake_since: Option<Instant>,
+}
+
+impl Gates {
+    pub(crate) fn new(in_flight: Arc<InFlight>, limits: Arc<Limits>, shadows: Arc<Limits>) -> Arc<Gates> {
+        Arc::new(Gates {
+            restricting: AtomicU64::new(0),
+            warning: AtomicU64::new(0),
+            in_flight,
+            limits,
+            shadows,
+            kept: Mutex::default(),
+            wanted: Notify::new(),
+        })
+    }
+
+    /// Gates that restrict, a bit each.
+    #[inline]
+    pub(crate) fn restricting(&self) -> u64 {
+        self.restricting.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn warning(&self) -> u64 {
+        self.warning.load(Ordering::Relaxed)
+    }
+
+    pub fn in_flight(&self) -> &Arc<InFlight> {
+        &self.in_flight
+    }
+
+    #[inline]
+    pub(crate) fn took(&self, shard: ShardId, class: Class, took: Duration, commits: bool) {
+        if let Some(shard) = self.in_flight.of_shard(shard) {
+            shard.latencies.add(class, took, commits);
+        }
+    }
+
+    /// Takes up the gates of a policy: a gate that was there keeps its slot and what it has learnt.
+    pub(crate) fn adopt(&self, gates: Vec<policy::Gate>) -> policy::Gates {
+        let mut kept = self.kept();
+        let is_there = |kept: &Kept| gates.iter().any(|gate| gate.settings.name == kept.gate.settings().name);
+        let gone: Vec<Slot> = kept.iter().filter(|(_, kept)| !is_there(kept)).map(|(slot, _)| *slot).collect();
+        for slot in gone {
+            kept.remove(&slot);
+            self.open(slot);
+        }
+        for gate in gates.iter().filter(|gate| gate.mode != Mode::Off) {
+            let name = &gate.settings.name;
+            let known = kept.values_mut().find(|kept| kept.gate.settings().name == *name);
+            if let Some(known) = known {
+                known.gate.change(gate.settings.clone());
+                known.mode = gate.mode;
+            } else if let Some(slot) = (0..64).map(Slot).find(|slot| !kept.contains_key(slot)) {
+                kept.insert(slot, Kept::new(gate));
+            }
+        }
+        let off: Vec<Slot> = kept
+            .iter()
+            .filter(|(_, kept)| {
+                gates.iter().any(|gate| gate.mode == Mode::Off && gate.settings.name == kept.gate.settings().name)
+            })
+            .map(|(slot, _)| *slot)
+            .collect();
+        for slot in off {
+            kept.remove(&slot);
+            self.open(slot);
+        }
+        let slot_of = |name: &str| kept.iter().find(|(_, kept)| *kept.gate.settings().name == *name).map(|(slot, _)| *slot);
+        let placed = policy::Gates::new(gates, slot_of);
+        for gate in placed.iter() {
+            self.in_flight.set_concerns(gate.slot, policy::Gates::everybodys_classes(gate));
+        }
+        self.publish(&kept);
+        drop(kept);
+        self.limits.release();
+        self.wanted.notify_one();
+        placed
+    }
+
+    fn open(&self, slot: Slot) {
+        self.in_flight.set_concerns(slot, 0);
+        self.limits.set_flow(slot, Flow::Open, None);
+        self.shadows.set_flow(slot, Flow::Open, None);
+    }
+
+    /// What the servers said, to every gate whose time has come. Whoever can go then goes.
+    pub fn observe(&self, board: &Board, moment: &Moment) {
+        let mut kept = self.kept();
+        for (slot, kept) in kept.iter_mut() {
+            if kept.is_due(moment) {
+                self.look(*slot, kept, board, moment);
+            }
+        }
+        self.publish(&kept);
+        drop(kept);
+        self.limits.release();
+    }
+
+    fn look(&self, slot: Slot, kept: &mut Kept, board: &Board, moment: &Moment) {
+        let settings = kept.gate.settings();
+        let our_own = BuiltIn::named(&settings.metric).is_some_and(BuiltIn::is_our_own);
+        let fresh = Fresh {
+            now: moment.now,
+            stale_after: settings.stale_after,
+            not_before: moment.awake_since.filter(|_| !our_own),
+        };
+        let aggregate = board.aggregate(&settings.metric, settings.scope, fresh);
+        let replicas = board.replicas(&settings.metric, settings.scope, fresh);
+        let is_lag = *settings.metric == *BuiltIn::ReplicationLag.as_str();
+        let (in_flight, waiting) = self.limits_of(kept.mode).at_gate(slot);
+        let flow = kept.gate.observe(&Observation {
+            now: moment.now,
+            aggregate,
+            replicas: if is_lag { &replicas } else { &[] },
+            work: self.in_flight.work(),
+            in_flight,
+            waiting,
+            asleep: moment.asleep && !our_own,
+        });
+        kept.observed = Some(moment.now);
+        kept.aggregate = aggregate;
+        let value = value_of(aggregate).filter(|_| kept.gate.state() != State::GivenUp);
+        self.limits_of(kept.mode).set_flow(slot, flow, value);
+        kept.history.add(moment.now, value_of(aggregate), kept.gate.state(), waiting);
+    }
+
+    /// Between two samples: whether more comes already than can be borne.
+    pub fn glance(&self, now: Instant) {
+        let mut kept = self.kept();
+        let work = self.in_flight.work();
+        let mut changed = false;
+        for (slot, kept) in kept.iter_mut() {
+            if let Some(flow) = kept.gate.glance(work, now) {
+                self.limits_of(kept.mode).set_flow(*slot, flow, value_of(kept.aggregate));
+                changed = true;
+            }
+        }
+        if changed {
+            self.publish(&kept);
+        }
+    }
+
+    /// Lets those go whose time has come; when to look again, if nothing happens before.
+    pub fn release(&self) -> Option<Instant> {
+        self.limits.release()
+    }
+
+    /// Until somebody waits who did not before.
+    pub async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
+    pub(crate) fn want(&self) {
+        self.wanted.notify_one();
+    }
+
+    /// Another server is the primary now.
+    pub fn reset(&self) {
+        let mut kept = self.kept();
+        kept.values_mut().for_each(|kept| {
+            kept.gate.reset();
+            kept.observed = None;
+        });
+    }
+
+    /// The shortest interval at which any gate wants to be told something.
+    pub fn interval(&self) -> Option<Duration> {
+        self.kept().values().map(|kept| kept.gate.settings().interval).min()
+    }
+
+    /// What the replicas bear, by gate: to be remembered.
+    pub fn borne(&self) -> Vec<(Arc<str>, f64)> {
+        let kept = self.kept();
+        let borne = |kept: &Kept| Some((kept.gate.settings().name.clone(), kept.gate.borne()?));
+        kept.values().filter_map(borne).collect()
+    }
+
+    pub fn remember(&self, gate: &str, borne: f64) {
+        let mut kept = self.kept();
+        if let Some(kept) = kept.values_mut().find(|kept| *kept.gate.settings().name == *gate) {
+            kept.gate.remember(borne);
+        }
+    }
+
+    /// The gates, for those who look.
+    pub fn seen(&self) -> Vec<GateSeen> {
+        let kept = self.kept();
+        let seen = |(slot, kept): (&Slot, &Kept)| {
+            let (in_flight, waiting) = self.limits_of(kept.mode).at_gate(*slot);
+            let settings = kept.gate.settings().clone();
+            let (state, flow) = (kept.gate.state(), kept.gate.flow());
+            GateSeen { settings, mode: kept.mode, aggregate: kept.aggregate, state, flow, in_flight, waiting }
+        };
+        let mut gates: Vec<GateSeen> = kept.iter().map(seen).collect();
+        gates.sort_by(|one, two| one.settings.name.cmp(&two.settings.name));
+        gates
+    }
+
+    /// What a gate's metric was in the last hours.
+    pub fn history(&self, gate: &str) -> Option<Vec<Point>> {
+        let kept = self.kept();
+        let kept = kept.values().find(|kept| *kept.gate.settings().name == *gate)?;
+        Some(kept.history.points().copied().collect())
+    }
+
+    fn limits_of(&self, mode: Mode) -> &Arc<Limits> {
+        match mode {
+            Mode::Enforce => &self.limits,
+            Mode::Warn | Mode::Off => &self.shadows,
+        }
+    }
+
+    /// The words that decisions read.
+    fn publish(&self, kept: &HashMap<Slot, Kept>) {
+        let (mut restricting, mut warning) = (0, 0);
+        for (slot, kept) in kept {
+            let flow = kept.gate.flow();
+            match kept.mode {
+                Mode::Enforce if flow != Flow::Open || self.limits.at_gate(*slot).1 > 0 => restricting |= slot.bit(),
+                // Nobody can say what a gate would have done that nobody measures for.
+                Mode::Warn if !matches!(flow, Flow::Open | Flow::Waking) => warning |= slot.bit(),
+                Mode::Enforce | Mode::Warn | Mode::Off => {}
+            }
+        }
+        self.restricting.store(restricting, Ordering::Release);
+        self.warning.store(warning, Ordering::Relaxed);
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<Slot, Kept>> {
+        // Whole between any two statements.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn new(gate: &policy::Gate) -> Kept {
+        Kept {
+            gate: Gate::new(gate.settings.clone()),
+            mode: gate.mode,
+            observed: None,
+            aggregate: Aggregate::Unknown(health::Unknown::NotYet),
+            history: History::default(),
+        }
+    }
+
+    /// Its interval is over; or it waits for a first word, or falls asleep or wakes.
+    fn is_due(&self, moment: &Moment) -> bool {
+        let waking = self.gate.state() == State::Waking;
+        let interval = self.gate.settings().interval;
+        waking
+            || moment.asleep
+            || self.observed.is_none_or(|observed| moment.now.saturating_duration_since(observed) >= interval)
+    }
+}
+
+fn value_of(aggregate: Aggregate) -> Option<f64> {
+    match aggregate {
+        Aggregate::Known(value) => Some(value),
+        Aggregate::Idle => Some(0.0),
+        Aggregate::Unknown(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What a unit may need before it goes.
+
+use std::sync::Arc;
+
+use rules::RuleId;
+
+/// Where a gate's counts and valve are; a gate keeps its slot for as long as it is in the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u8);
+
+impl Slot {
+    pub const MOST: usize = 64;
+
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    pub fn bit(self) -> u64 {
+        1 << (self.0 & 63)
+    }
+
+    /// Of a word of bits, the slots.
+    pub fn all(bits: u64) -> impl Iterator<Item = Slot> {
+        (0..64).filter(move |slot| bits >> slot & 1 == 1).map(Slot)
+    }
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Thing {
+    /// A place under a rule's `max_concurrency`, for the whole unit.
+    Rule(RuleId),
+    /// A gate's leave, for one statement.
+    Gate(Slot),
+    /// The gate's metric at most at a threshold of a rule's; the bits of an f64.
+    Under(Slot, u64),
+}
+
+/// A thing as it stands in the policy of this generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    pub thing: Thing,
+    /// Of a rule.
+    pub limit: u32,
+    pub generation: u64,
+}
+
+impl Need {
+    pub fn rule(rule: RuleId, limit: u32, generation: u64) -> Need {
+        Need { thing: Thing::Rule(rule), limit, generation }
+    }
+
+    pub fn gate(slot: Slot) -> Need {
+        Need { thing: Thing::Gate(slot), limit: 0, generation: 0 }
+    }
+
+    pub fn under(slot: Slot, threshold: f64) -> Need {
+        Need { thing: Thing::Under(slot, threshold.to_bits()), limit: 0, generation: 0 }
+    }
+}
+
+/// All that a unit needs, in order, each once. Never empty.
+pub type Needs = Arc<[Thing]>;
+
+pub(super) fn key(needs: &[Need]) -> Needs {
+    let mut things: Vec<Thing> = needs.iter().map(|need| need.thing.clone()).collect();
+    things.sort_unstable();
+    things.dedup();
+    things.into()
+}

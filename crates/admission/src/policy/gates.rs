@@ -1,0 +1,141 @@
+//! The gates of a policy: whom each concerns, found without looking at every one of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rules::{Action, Matcher, Mode, Query};
+use statement::Class;
+
+use crate::limits::Slot;
+use crate::who::Who;
+
+/// A gate as it is configured.
+#[derive(Debug)]
+pub struct Gate {
+    pub settings: health::Settings,
+    pub mode: Mode,
+    pub classes: Vec<Class>,
+    /// It concerns those who connect.
+    pub logins: bool,
+    /// `None`: everybody.
+    pub matching: Option<Matcher>,
+    pub action: Action,
+    pub max_delay: Duration,
+}
+
+/// A gate in a policy that is in force.
+#[derive(Debug)]
+pub struct Placed {
+    pub slot: Slot,
+    pub gate: Gate,
+}
+
+impl Placed {
+    pub fn name(&self) -> &Arc<str> {
+        &self.gate.settings.name
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Gates {
+    gates: Vec<Placed>,
+    enforced: Words,
+    warned: Words,
+    /// Gates that do not concern everybody.
+    choosy: u64,
+}
+
+/// A bit for each gate's slot.
+#[derive(Debug, Default, Clone, Copy)]
+struct Words {
+    by_class: [u64; Class::ALL.len()],
+    logins: u64,
+}
+
+/// The gates that a statement is concerned by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Concerning {
+    pub(crate) enforced: u64,
+    pub(crate) warned: u64,
+    /// Of both, those that do not concern everybody.
+    pub(crate) choosy: u64,
+}
+
+impl Gates {
+    /// `slots` gives each gate's, by its name. One that is off, or has no slot, is not there.
+    pub fn new(gates: Vec<Gate>, slots: impl Fn(&str) -> Option<Slot>) -> Gates {
+        let mut placed = Gates::default();
+        for gate in gates {
+            let Some(slot) = slots(&gate.settings.name) else { continue };
+            let words = match gate.mode {
+                Mode::Off => continue,
+                Mode::Warn => &mut placed.warned,
+                Mode::Enforce => &mut placed.enforced,
+            };
+            for class in &gate.classes {
+                if let Some(word) = words.by_class.get_mut(*class as usize) {
+                    *word |= slot.bit();
+                }
+            }
+            if gate.logins {
+                words.logins |= slot.bit();
+            }
+            if gate.matching.is_some() {
+                placed.choosy |= slot.bit();
+            }
+            placed.gates.push(Placed { slot, gate });
+        }
+        placed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.gates.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Placed> {
+        self.gates.iter()
+    }
+
+    pub fn at(&self, slot: Slot) -> Option<&Placed> {
+        self.gates.iter().find(|placed| placed.slot == slot)
+    }
+
+    /// Judged on all facts and on the trusted ones: who is concerned by either is concerned.
+    #[inline]
+    pub(crate) fn concerning<Q: Query>(&self, class: Class, who: &Who, question: &Q) -> Concerning {
+        let of = |words: &Words| words.by_class.get(class as usize).copied().unwrap_or(0);
+        let all = Concerning { enforced: of(&self.enforced), warned: of(&self.warned), choosy: 0 };
+        if (all.enforced | all.warned) & self.choosy == 0 {
+            return all;
+        }
+        self.choose(all, |matcher| who.concerned(matcher, question))
+    }
+
+    pub(crate) fn concerning_login(&self, who: &Who, schema: Option<&[u8]>) -> Concerning {
+        let all = Concerning { enforced: self.enforced.logins, warned: self.warned.logins, choosy: 0 };
+        self.choose(all, |matcher| who.concerned_by_login(matcher, schema))
+    }
+
+    fn choose(&self, all: Concerning, is_concerned: impl Fn(&Matcher) -> bool) -> Concerning {
+        let others = |placed: &&Placed| {
+            let concerns = placed.gate.matching.as_ref().is_none_or(&is_concerned);
+            (all.enforced | all.warned) & placed.slot.bit() != 0 && !concerns
+        };
+        let not = self.gates.iter().filter(others).fold(0, |bits, placed| bits | placed.slot.bit());
+        let (enforced, warned) = (all.enforced & !not, all.warned & !not);
+        Concerning { enforced, warned, choosy: (enforced | warned) & self.choosy }
+    }
+
+    /// The classes of a gate that concerns everybody, a bit each.
+    pub(crate) fn everybodys_classes(placed: &Placed) -> u8 {
+        if placed.gate.matching.is_some() {
+            return 0;
+        }
+        placed.gate.classes.iter().fold(0, |bits, class| bits | 1 << *class as u8)
+    }
+
+    /// Gates on connections are enforced or warn.
+    pub(crate) fn look_at_logins(&self) -> bool {
+        self.enforced.logins | self.warned.logins != 0
+    }
+}
