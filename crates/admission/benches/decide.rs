@@ -12,7 +12,7 @@ use admission::policy::{Defaults, Policy, Queue};
 use admission::port::{Admission, Ask, Client, Gate, Outcome, SessionState, Verdict};
 use admission::{Gatekeeper, Note};
 use identity::Settings;
-use rules::{Condition, Do, InTransaction, Key, Limits, Match, Origin, Rule, RuleSet, Share, Timestamp, Value};
+use rules::{Condition, Do, InTransaction, Key, Match, Origin, Rule, RuleSet, Share, Timestamp, Value};
 use statement::{Charset, Mode};
 use wire::Command;
 
@@ -171,7 +171,7 @@ fn rule(id: &str, key: Key, value: &str, share: Share) -> Rule {
         id: id.into(),
         origin: Origin::File,
         matching: Match { conditions: vec![condition], not: Vec::new() },
-        effect: Do { share: Some(share), limits: Limits::default() },
+        effect: Do { share: Some(share), ..Do::default() },
         action: None,
         max_delay: None,
         mode: None,

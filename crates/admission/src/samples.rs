@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rules::{
-    Action, CompiledRule, Condition, Do, InTransaction, Key, Limits, Match, Mode, Origin, Rule, RuleSet, Scope, Share,
+    Action, CompiledRule, Condition, Do, InTransaction, Key, Match, Mode, Origin, Rule, RuleSet, Scope, Share,
     Timestamp, Value,
 };
 use statement::{Fingerprint, Shapes};
@@ -20,7 +20,7 @@ pub(crate) fn rule(line: &str) -> Rule {
         id: id.into(),
         origin: Origin::File,
         matching: matching_of(matching),
-        effect: Do { share: None, limits: Limits::default() },
+        effect: Do::default(),
         action: None,
         max_delay: None,
         mode: None,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Plan, Workers};
+use crate::plan::{Plan, Replicas, Workers};
 use crate::problem::{ConfigError, Problem};
 
 /// A file that is in order.
@@ -27,7 +27,10 @@ impl fmt::Display for CheckReport {
         let listen: Vec<String> = plan.listen.iter().map(|listener| listener.address.to_string()).collect();
         writeln!(f, "{}: OK", self.file.display())?;
         writeln!(f, "  {} on {}", counted(listen.len(), "listener"), listen.join(", "))?;
-        let replicas = counted(plan.upstream.replicas.len(), "replica");
+        let replicas = match &plan.upstream.replicas {
+            Replicas::Listed(addresses) => counted(addresses.len(), "replica"),
+            Replicas::Discover => "replicas to be discovered".to_owned(),
+        };
         writeln!(f, "  upstream {}, {replicas}", plan.upstream.address)?;
         writeln!(f, "  at most {}", counted(plan.limits.connections, "connection"))?;
         match plan.workers {
@@ -41,6 +44,10 @@ impl fmt::Display for CheckReport {
         let policy = &plan.policy;
         let rules = counted(policy.rules.len(), "rule");
         writeln!(f, "  {rules}, {}", counted(policy.playbooks.len(), "playbook"))?;
+        if !policy.gates.is_empty() || !policy.metrics.is_empty() {
+            let gates = counted(policy.gates.len(), "gate");
+            writeln!(f, "  {gates}, {}", counted(policy.metrics.len(), "custom metric"))?;
+        }
         write!(f, "  {}", counted(self.warnings.len(), "warning"))?;
         for warning in &self.warnings {
             write!(f, "\n\nwarning: {warning}")?;

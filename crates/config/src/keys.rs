@@ -2,9 +2,10 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::raw::Raw;
+use crate::raw::{Raw, RawGate, RawMetric};
 use crate::rule::{MATCH_KEYS, RawActive, RawDo, RawRule};
 use crate::tree::{KeyPath, Node, Step, Trouble, read};
+use crate::value::RawHeartbeat;
 
 /// Every key as its path, such as `upstream.tls` or `rules[].id`, in the order in which the sections are declared.
 ///
@@ -15,7 +16,11 @@ pub fn keys() -> Vec<String> {
         all.push(key.to_owned());
         all.extend(keys_of(Some(key)).iter().map(|inner| format!("{key}.{inner}")));
     }
+    all.extend(known_to::<RawHeartbeat>().iter().map(|key| format!("probe.heartbeat.{key}")));
     all.extend(rule_keys());
+    for (section, keys) in [("gates", known_to::<RawGate>()), ("metrics", known_to::<RawMetric>())] {
+        all.extend(keys.iter().map(|key| format!("{section}.*.{key}")));
+    }
     all
 }
 

@@ -3,14 +3,9 @@
 //! They are refused rather than skipped: who writes a rule today must not believe that it is in force.
 
 const NOT_YET: &[(&str, &str)] = &[
-    ("on_demotion", "the upstream's role is not watched yet"),
-    ("upstream.on_demotion", "the upstream's role is not watched yet"),
     ("admin.console", "there is no console yet"),
-    ("do.thresholds", "there are no gates yet that have thresholds"),
-    ("do.skip_gates", "there are no gates yet that could be skipped"),
     ("do.budget", "there are no budgets yet"),
     ("do.kill_after", "nothing is killed yet by a rule"),
-    ("do.weight", "the queue has no weights yet"),
 ];
 
 const RESERVED: &[(&str, &str, &str)] = &[
@@ -19,7 +14,7 @@ const RESERVED: &[(&str, &str, &str)] = &[
 ];
 
 /// What is wrong with a key of the specification that is not among the keys of this version, and what to do. The path
-/// is a pattern, as in `rules[].do.weight`; a rule's keys are the same wherever it stands.
+/// is a pattern, as in `rules[].do.budget`; a rule's keys are the same wherever it stands.
 pub(crate) fn word_on(path: &str) -> Option<(String, String)> {
     let path = path.strip_prefix("rules[].").or_else(|| path.strip_prefix("playbooks.*[].")).unwrap_or(path);
     if let Some((_, means, remedy)) = RESERVED.iter().find(|(key, ..)| *key == path) {

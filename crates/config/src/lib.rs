@@ -14,6 +14,7 @@
 
 mod check;
 mod closest;
+mod gate;
 mod keys;
 mod later;
 mod load;
@@ -32,10 +33,12 @@ mod value;
 mod warnings;
 
 pub use check::{CheckReport, check};
+pub use gate::{Gate, Metric, MetricQuestion, On};
 pub use keys::keys;
 pub use plan::{
-    Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Limits, ListenAddress, Listener, Log, LogFormat,
-    LogLevel, Plan, Probe, ProxyProtocol, Upstream, UpstreamAddress, UpstreamTls, Workers,
+    Admin, CertificateFiles, ClientTls, ClientTlsFiles, Drain, Heartbeat, Limits, ListenAddress, Listener, Log,
+    LogFormat, LogLevel, OnDemotion, Plan, Probe, ProxyProtocol, Replicas, TableName, Upstream, UpstreamAddress,
+    UpstreamTls, Workers,
 };
 pub use policy::{Defaults, ErrorPreset, HeartbeatWriters, Playbook, Policy, Queue, Template};
 pub use problem::{ConfigError, Problem};

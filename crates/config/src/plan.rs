@@ -100,7 +100,50 @@ pub struct Upstream {
     pub source_address: Option<IpAddr>,
     pub dial_timeout: Duration,
     /// Measured, never routed to.
-    pub replicas: Vec<UpstreamAddress>,
+    pub replicas: Replicas,
+    /// What becomes of sessions on a server that is the primary no more.
+    pub on_demotion: OnDemotion,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replicas {
+    /// May be empty.
+    Listed(Vec<UpstreamAddress>),
+    /// The primary is asked for them, again and again.
+    Discover,
+}
+
+impl Replicas {
+    /// There are none to measure, whatever the primary knows.
+    pub fn are_none(&self) -> bool {
+        match self {
+            Replicas::Listed(addresses) => addresses.is_empty(),
+            Replicas::Discover => false,
+        }
+    }
+
+    /// Those that are known before anybody is asked.
+    pub fn listed(&self) -> &[UpstreamAddress] {
+        match self {
+            Replicas::Listed(addresses) => addresses,
+            Replicas::Discover => &[],
+        }
+    }
+}
+
+impl Default for Replicas {
+    fn default() -> Self {
+        Replicas::Listed(Vec::new())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDemotion {
+    /// They end at a transaction's boundary.
+    #[default]
+    Close,
+    Keep,
 }
 
 impl Upstream {
@@ -209,6 +252,40 @@ impl Default for Limits {
 pub struct Probe {
     pub user: String,
     pub password: Secret,
+    /// Without it, lag is what the replicas say of themselves.
+    pub heartbeat: Option<Heartbeat>,
+    /// Of one question.
+    pub timeout: Duration,
+    /// Between two samples while there is no traffic.
+    pub idle_interval: Duration,
+    /// How long without a query that is.
+    pub idle_after: Duration,
+}
+
+impl Probe {
+    pub const TIMEOUT: Duration = Duration::from_secs(1);
+    pub const IDLE_INTERVAL: Duration = Duration::from_secs(5);
+    pub const IDLE_AFTER: Duration = Duration::from_secs(10);
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    pub table: TableName,
+    /// Whether the proxy may make it, with its schema.
+    pub create: bool,
+}
+
+/// As it was written. It prints as SQL has it, in backticks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableName {
+    pub schema: String,
+    pub name: String,
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`.`{}`", self.schema.replace('`', "``"), self.name.replace('`', "``"))
+    }
 }
 
 /// Both are counted from the signal; `wait` is never longer than `deadline`.

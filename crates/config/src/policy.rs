@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use rules::incident::Opening;
-use rules::{Action, Mode, Rule, Timestamp};
+use rules::{Action, GateName, Mode, Rule, Timestamp};
 use serde::Deserialize;
 use statement::Table;
+
+use crate::gate::{Gate, Metric};
+use crate::plan::TableName;
+use crate::rule::table;
 
 /// Standing policy. Rules added at run time are in the overlay.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,11 +22,28 @@ pub struct Policy {
     pub rules: Vec<Rule>,
     /// No name twice.
     pub playbooks: Vec<Playbook>,
+    /// In the order of the file; no name twice.
+    pub gates: Vec<Gate>,
+    /// Those that are not built in; no name twice.
+    pub metrics: Vec<Metric>,
 }
 
 impl Policy {
     pub fn playbook(&self, name: &str) -> Option<&Playbook> {
         self.playbooks.iter().find(|playbook| playbook.name == name)
+    }
+
+    pub fn gate(&self, name: &str) -> Option<&Gate> {
+        self.gates.iter().find(|gate| *gate.settings.name == *name)
+    }
+
+    /// Gates that a rule names and that there are not: it was added when there were. It has no effect on them.
+    pub fn missing_gates<'r>(&self, rule: &'r Rule) -> Vec<&'r GateName> {
+        let named = rule.effect.thresholds.keys().chain(rule.effect.skip_gates.iter().flatten());
+        let mut missing: Vec<&GateName> = named.filter(|gate| self.gate(gate).is_none()).collect();
+        missing.sort();
+        missing.dedup();
+        missing
     }
 }
 
@@ -109,6 +130,14 @@ impl HeartbeatWriters {
     /// The built-in rules that exempt them.
     pub fn rules(&self) -> Vec<Rule> {
         rules::builtin::heartbeat(&self.users, &self.tables)
+    }
+
+    /// The proxy's own table, unless it is among them.
+    pub(crate) fn add(&mut self, table: &TableName) {
+        let table = table::in_lower_case(Some(&table.schema), &table.name);
+        if !self.tables.contains(&table) {
+            self.tables.push(table);
+        }
     }
 }
 

@@ -2,17 +2,21 @@
 //!
 //! A new key starts here. `docs/configuration.md` must name it: a test compares the two.
 
+mod gate;
+
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 
 use rules::{Action, Mode};
 
-use crate::plan::{LogFormat, LogLevel, ProxyProtocol, UpstreamTls};
+use crate::plan::{LogFormat, LogLevel, OnDemotion, ProxyProtocol, UpstreamTls};
 use crate::policy::ErrorPreset;
 use crate::tree::{Complaint, Node};
+pub(crate) use gate::{Concerned, RawGate, RawMetric};
+
 use crate::value::{
-    Count, DialAt, FilePath, HostName, HttpAt, List, NamedPart, NoEntries, RawListen, SecretRef, Size, SourceAddress,
-    Span, TableRef, TrustOf, UserName, Word, WorkerCount,
+    Count, DialAt, FilePath, HostName, HttpAt, List, NamedPart, NoEntries, RawHeartbeat, RawListen, SecretRef, Size,
+    SourceAddress, Span, TableRef, TrustOf, UserName, Word, WorkerCount,
 };
 
 #[derive(Default, Deserialize)]
@@ -35,8 +39,9 @@ pub(crate) struct Raw {
     pub(crate) rules: Option<Node>,
     pub(crate) playbooks: Option<Node>,
     pub(crate) state_dir: Option<FilePath>,
-    #[serde(rename = "gates")]
-    _gates: Option<NoEntries>,
+    /// Each by itself, as rules are.
+    pub(crate) gates: Option<Node>,
+    pub(crate) metrics: Option<Node>,
     #[serde(rename = "budgets")]
     _budgets: Option<NoEntries>,
 }
@@ -53,7 +58,8 @@ pub(crate) struct RawUpstream {
     pub(crate) proxy_protocol: Option<ProxyProtocol>,
     pub(crate) source_address: Option<SourceAddress>,
     pub(crate) dial_timeout: Option<Span<1, 600_000>>,
-    pub(crate) replicas: Replicas,
+    pub(crate) replicas: Option<RawReplicas>,
+    pub(crate) on_demotion: Option<OnDemotion>,
 }
 
 #[derive(Default, Deserialize)]
@@ -86,10 +92,14 @@ pub(crate) struct RawLimits {
 pub(crate) struct RawProbe {
     pub(crate) user: Option<UserName>,
     pub(crate) password: Option<SecretRef>,
+    pub(crate) heartbeat: Option<RawHeartbeat>,
+    pub(crate) timeout: Option<Span<10, 60_000>>,
+    pub(crate) idle_interval: Option<Span<100, AN_HOUR>>,
+    pub(crate) idle_after: Option<Span<1000, AN_HOUR>>,
 }
 
 pub(crate) const AN_HOUR: u64 = 3_600_000;
-const A_DAY: u64 = 24 * AN_HOUR;
+pub(crate) const A_DAY: u64 = 24 * AN_HOUR;
 pub(crate) const A_YEAR: u64 = 365 * A_DAY;
 
 #[derive(Default, Deserialize)]
@@ -146,11 +156,13 @@ pub(crate) struct RawHeartbeatWriters {
     pub(crate) tables: Option<List<TableRef>>,
 }
 
-/// A list of addresses; one day also `discover`.
-#[derive(Default)]
-pub(crate) struct Replicas(pub(crate) Vec<DialAt>);
+/// A list of addresses, or `discover`.
+pub(crate) enum RawReplicas {
+    Listed(Vec<DialAt>),
+    Discover,
+}
 
-impl<'de> Deserialize<'de> for Replicas {
+impl<'de> Deserialize<'de> for RawReplicas {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ReplicasVisitor)
     }
@@ -159,25 +171,25 @@ impl<'de> Deserialize<'de> for Replicas {
 struct ReplicasVisitor;
 
 impl<'de> Visitor<'de> for ReplicasVisitor {
-    type Value = Replicas;
+    type Value = RawReplicas;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of addresses, such as `[127.0.0.1:3307]`")
+        f.write_str("a list of addresses, such as `[127.0.0.1:3307]`, or `discover`")
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Replicas, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<RawReplicas, E> {
         let remedy = format!("write {}", &self as &dyn de::Expected);
-        Err(E::custom(match text {
-            "discover" => Complaint::new("not yet in this version: replicas are not discovered yet", remedy),
-            _ => Complaint::new("a text does not belong here", remedy),
-        }))
+        match text {
+            "discover" => Ok(RawReplicas::Discover),
+            _ => Err(E::custom(Complaint::new("a text does not belong here", remedy))),
+        }
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Replicas, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawReplicas, A::Error> {
         let mut replicas = Vec::new();
         while let Some(replica) = list.next_element()? {
             replicas.push(replica);
         }
-        Ok(Replicas(replicas))
+        Ok(RawReplicas::Listed(replicas))
     }
 }

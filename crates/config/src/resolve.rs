@@ -1,17 +1,20 @@
 //! Raw → plan: defaults are filled in, paths joined to the file's folder, secrets fetched, and keys compared with each other.
 
 mod files;
+mod gates;
 mod listen;
+mod metrics;
 mod policy;
+mod probe;
 mod upstream;
 
 use std::path::Path;
 
 use rules::Timestamp;
 
-use crate::plan::{Admin, Drain, Limits, Log, Plan, Probe, UpstreamAddress};
-use crate::raw::{Raw, RawDrain, RawLimits, RawProbe};
-use crate::tree::{At, KeyPath, Step, Trouble};
+use crate::plan::{Admin, Drain, Limits, Log, Plan, UpstreamAddress};
+use crate::raw::{Raw, RawDrain, RawLimits, RawReplicas};
+use crate::tree::{At, KeyPath, Node, Step, Trouble};
 use crate::value::shown;
 use policy::RawPolicy;
 
@@ -27,10 +30,10 @@ pub(crate) fn resolve(
     now: Timestamp,
     troubles: &mut Vec<Trouble>,
 ) -> Option<Plan> {
-    let mut resolver = Resolver { folder, environment, now, troubles: Vec::new() };
-    let plan = resolver.plan(raw);
     // A section that was read only in part would be blamed for what was taken out of it.
     let blamed: Vec<Vec<Step>> = troubles.iter().map(|trouble| trouble.path().section().to_vec()).collect();
+    let mut resolver = Resolver { folder, environment, now, blamed: &blamed, troubles: Vec::new() };
+    let plan = resolver.plan(raw);
     let misspelt_section = troubles.iter().any(|trouble| trouble.known_keys.is_some() && trouble.path().0.len() == 1);
     troubles.extend(resolver.troubles.into_iter().filter(|trouble| {
         let path = trouble.path();
@@ -44,19 +47,42 @@ struct Resolver<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
     now: Timestamp,
+    /// What was read only in part.
+    blamed: &'a [Vec<Step>],
     troubles: Vec<Trouble>,
+}
+
+/// What of other sections decides whether a metric can be measured.
+struct Surrounding {
+    probe: bool,
+    heartbeat: bool,
+    replicas: bool,
+    /// The upstream is surely on this machine, or it is not.
+    remote: bool,
 }
 
 impl Resolver<'_> {
     fn plan(&mut self, mut raw: Raw) -> Option<Plan> {
+        let around = Surrounding {
+            probe: raw.probe.user.is_some() || raw.probe.password.is_some(),
+            heartbeat: raw.probe.heartbeat.is_some(),
+            replicas: raw.upstream.replicas.as_ref().is_some_and(|replicas| match replicas {
+                RawReplicas::Listed(addresses) => !addresses.is_empty(),
+                RawReplicas::Discover => true,
+            }),
+            remote: raw.upstream.address.as_ref().is_some_and(|address| !address.0.is_local()),
+        };
         let policy = RawPolicy::take_from(&mut raw);
-        let policy = self.policy(policy);
         let state_dir = self.folder.join(raw.state_dir.map_or_else(|| "./state".into(), |path| path.0));
         let listen = self.listen(raw.listen);
-        let upstream = self.upstream(raw.upstream);
+        let upstream = self.upstream(raw.upstream, &around);
         let tls = self.client_tls(raw.tls);
         let limits = limits(&raw.limits);
         let probe = self.probe(raw.probe);
+        let mut policy = self.policy(policy, &around);
+        if let Some(heartbeat) = probe.as_ref().and_then(|probe| probe.heartbeat.as_ref()) {
+            policy.heartbeat_writers.add(&heartbeat.table);
+        }
         let drain = self.drain(&raw.drain);
         let admin_place = if raw.admin.http.is_some() { "admin.http" } else { "listen" };
         let admin = raw.admin.http.map_or_else(Admin::default, |http| Admin { http: http.0 });
@@ -68,25 +94,6 @@ impl Resolver<'_> {
             self.refuse_loop(&listen, &upstream.address);
         }
         Some(Plan { listen, upstream: upstream?, tls, limits, probe, drain, workers, admin, log, policy, state_dir })
-    }
-
-    fn probe(&mut self, raw: RawProbe) -> Option<Probe> {
-        match (raw.user, raw.password) {
-            (None, None) => None,
-            (Some(user), Some(password)) => {
-                let password = self.secret("probe.password", password)?;
-                Some(Probe { user: user.0, password })
-            }
-            (Some(_), None) => {
-                let remedy = "add `password: \"env:TOLLGATE_PROBE_PASSWORD\"`, or `file:…`, or the password in quotes";
-                self.refuse("probe.password", At::Key, "the probe's password is missing", remedy);
-                None
-            }
-            (None, Some(_)) => {
-                self.refuse("probe.user", At::Key, "the probe's user is missing", "add `user: tollgate`");
-                None
-            }
-        }
     }
 
     fn drain(&mut self, raw: &RawDrain) -> Drain {
@@ -101,6 +108,30 @@ impl Resolver<'_> {
             self.refuse("drain.wait", At::Value, what, remedy);
         }
         Drain { wait, deadline }
+    }
+
+    /// Of such a section nothing can be missed.
+    fn is_read_in_part(&self, section: &str) -> bool {
+        let section = KeyPath::of(section);
+        self.blamed.iter().any(|blamed| blamed.first() == section.0.first())
+    }
+
+    /// The entries of a map with names that users give; nothing at all is an empty one.
+    fn entries<'n>(
+        &mut self,
+        node: Option<&'n Node>,
+        place: &KeyPath,
+        what: &str,
+        remedy: &str,
+    ) -> &'n [(String, Node)] {
+        match node {
+            None | Some(Node::Null) => &[],
+            Some(Node::Map(entries)) => entries,
+            Some(_) => {
+                self.refuse_at(place.clone(), At::Value, format!("this is not a map of {what}"), remedy);
+                &[]
+            }
+        }
     }
 
     fn refuse(&mut self, keys: &str, at: At, what: impl Into<String>, remedy: impl Into<String>) {

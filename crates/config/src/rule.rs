@@ -1,6 +1,7 @@
 //! One rule: from YAML in proxy.yaml, from JSON at run time, and back to JSON. All go through the same reader.
 
 mod active;
+mod effect;
 mod end;
 mod id;
 mod matching;
@@ -16,12 +17,15 @@ use std::time::Duration;
 use rules::{Rule, Timestamp};
 use serde::Deserialize;
 
+use crate::gate::{Gate, KnownGate};
 use crate::load::explain_unknown_key;
 use crate::tree::{KeyPath, Node, Trouble, read_at};
 
-pub(crate) use matching::MATCH_KEYS;
+pub(crate) use matching::{MATCH_KEYS, RawMatch};
 pub(crate) use raw::{RawActive, RawDo, RawRule};
-pub use write::to_json;
+pub(crate) use resolve::matching as resolve_matching;
+pub use write::shown as shown_json;
+pub(crate) use write::{matching as matching_to_json, to_json};
 
 /// Where a rule stands, which decides what it says about its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,23 +58,28 @@ impl fmt::Display for RuleProblem {
     }
 }
 
-/// A rule to be added at run time. It says `for` or `expires`, or has the default lifetime of what it does; without an
-/// `id` it gets one. All that is wrong is said at once.
-pub fn from_json(json: &serde_json::Value, now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
-    from_node(Node::deserialize(json), Kind::Runtime, now)
+/// A rule to be added at run time, where there are these gates. It says `for` or `expires`, or has the default lifetime of
+/// what it does; without an `id` it gets one. All that is wrong is said at once.
+pub fn from_json(json: &serde_json::Value, gates: &[Gate], now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
+    from_node(Node::deserialize(json), Kind::Runtime, Some(&KnownGate::all(gates)), now)
 }
 
 /// The same from a text, where a key that is written twice is seen too.
-pub fn from_json_text(text: &str, now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
-    from_node(serde_json::from_str(text), Kind::Runtime, now)
+pub fn from_json_text(text: &str, gates: &[Gate], now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
+    from_node(serde_json::from_str(text), Kind::Runtime, Some(&KnownGate::all(gates)), now)
 }
 
 /// A rule as [`to_json`] wrote it, also if it has ended since.
 pub(crate) fn from_stored(json: &serde_json::Value, now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
-    from_node(Node::deserialize(json), Kind::Stored, now)
+    from_node(Node::deserialize(json), Kind::Stored, None, now)
 }
 
-fn from_node(node: serde_json::Result<Node>, kind: Kind, now: Timestamp) -> Result<Rule, Vec<RuleProblem>> {
+fn from_node(
+    node: serde_json::Result<Node>,
+    kind: Kind,
+    gates: Option<&[KnownGate]>,
+    now: Timestamp,
+) -> Result<Rule, Vec<RuleProblem>> {
     let mut node = node.map_err(|error| {
         let remedy = "write `{ \"match\": { … }, \"do\": { … } }`".to_owned();
         vec![RuleProblem { key: String::new(), what: format!("this is not JSON: {error}"), remedy }]
@@ -79,7 +88,7 @@ fn from_node(node: serde_json::Result<Node>, kind: Kind, now: Timestamp) -> Resu
     let base = KeyPath::of("rules").item(0);
     let mut troubles = Vec::new();
     node.take_out_repeated(&base, &mut troubles);
-    let read = read_rule(&node, &base, kind, now, &mut troubles);
+    let read = read_rule(&node, &base, kind, gates, now, &mut troubles);
     match read {
         Some((rule, _)) if troubles.is_empty() => Ok(rule),
         _ => Err(troubles.into_iter().map(|trouble| problem(trouble, &base)).collect()),
@@ -91,18 +100,21 @@ fn problem(mut trouble: Trouble, base: &KeyPath) -> RuleProblem {
     RuleProblem { key: trouble.path().below(base), what: trouble.what, remedy: trouble.remedy }
 }
 
-/// The rule at the place `base`, and how long it lasts if that is how its end is given.
+/// The rule at the place `base`, and how long it lasts if that is how its end is given. Where the gates are not known, any
+/// name is one.
 pub(crate) fn read_rule(
     node: &Node,
     base: &KeyPath,
     kind: Kind,
+    gates: Option<&[KnownGate]>,
     now: Timestamp,
     troubles: &mut Vec<Trouble>,
 ) -> Option<(Rule, Option<Duration>)> {
     let mut found = Vec::new();
     let raw: Option<RawRule> = read_at(node, base, &mut found);
     // A rule that was read only in part would be blamed for what was taken out of it.
-    let rule = raw.filter(|_| found.is_empty()).and_then(|raw| resolve::resolve(raw, base, kind, now, &mut found));
+    let rule =
+        raw.filter(|_| found.is_empty()).and_then(|raw| resolve::resolve(raw, base, kind, gates, now, &mut found));
     troubles.extend(found);
     rule
 }

@@ -75,9 +75,9 @@ fn upstream(plan: &Plan, found: &mut Vec<Trouble>) {
         let remedy = "write `tls: verify_ca` or `tls: verify_identity`, with `ca`";
         found.extend(what.map(|what| warning("upstream.tls", what, remedy)));
     }
-    if !upstream.replicas.is_empty() {
-        let what = "replicas are kept but not measured yet in this version";
-        found.push(warning("upstream.replicas", what, "nothing to do; they begin to count with the health metrics"));
+    if !upstream.replicas.are_none() && plan.probe.is_none() {
+        let what = "nobody measures the replicas: there is no probe user";
+        found.push(warning("upstream.replicas", what, "add `probe:`, or take them out"));
     }
 }
 

@@ -16,7 +16,7 @@ fn rule(number: usize) -> Rule {
         "id": format!("r{number}"), "match": { "user": format!("u{number}") }, "do": { "hold": true },
         "reason": "x".repeat(400),
     });
-    config::rule::from_json(&json, NOW).expect("a good rule")
+    config::rule::from_json(&json, &[], NOW).expect("a good rule")
 }
 
 /// Adds rules until one is refused; then what is in memory is what is on the disk.

@@ -21,7 +21,7 @@ fn rule(number: u64) -> Rule {
         "id": format!("r{number}"), "match": { "user": format!("u{number}") }, "do": { "rejection_ratio": 0.9 },
         "for": format!("{}s", 3600 + number), "reason": "x".repeat(200),
     });
-    config::rule::from_json(&json, NOW).expect("a good rule")
+    config::rule::from_json(&json, &[], NOW).expect("a good rule")
 }
 
 /// The child: adds rules, ends some, and says so only when it is done.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use identity::{Identity, Name, Pairs};
 use rules::{
-    Candidates, Condition, Do, InTransaction, Key, Limits, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share,
-    Tables, Timestamp, Value,
+    Candidates, Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables,
+    Timestamp, Value,
 };
 use statement::{Class, Fingerprint, Shapes, Table};
 
@@ -143,7 +143,7 @@ fn rule(number: usize, conditions: Vec<(Key, Value)>) -> Rule {
         id: format!("rule-{number}").into(),
         origin: Origin::File,
         matching: Match { conditions, not: Vec::new() },
-        effect: Do { share: Some(Share::Ratio(0.5)), limits: Limits::default() },
+        effect: Do { share: Some(Share::Ratio(0.5)), ..Do::default() },
         action: None,
         max_delay: None,
         mode: None,

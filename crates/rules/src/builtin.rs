@@ -2,7 +2,7 @@
 //! the file and with those of the run time.
 
 use crate::matching::{Condition, Key, Match, Value};
-use crate::rule::{Do, InTransaction, Limits, Mode, Origin, Rule, Share};
+use crate::rule::{Do, InTransaction, Mode, Origin, Rule, Share};
 use statement::{Class, Table};
 
 /// Above what a rule has that says nothing, so that a rule for everybody does not reach them by having more keys. Who means
@@ -30,7 +30,7 @@ fn exemption(id: &str, conditions: Vec<Condition>) -> Rule {
         id: id.into(),
         origin: Origin::BuiltIn,
         matching: Match { conditions, not: Vec::new() },
-        effect: Do { share: Some(Share::Exempt), limits: Limits::default() },
+        effect: Do { share: Some(Share::Exempt), ..Do::default() },
         action: None,
         max_delay: None,
         // Whatever the default is: to warn only, or to do nothing, about other rules is no reason to delay a heartbeat.

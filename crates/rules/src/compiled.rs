@@ -14,9 +14,10 @@ pub(crate) use asked::{Asked, Classes};
 pub(crate) use fact::Fact;
 
 use crate::activity::Activity;
+use crate::gates::{GateEffect, GateNames};
 use crate::matching::{Condition, Key};
 use crate::query::Query;
-use crate::rule::{Mode, Rule, Share};
+use crate::rule::{Do, Mode, Rule, Share};
 use crate::specificity::{Exactness, Fit};
 use crate::tables::TableSet;
 use crate::timestamp::Timestamp;
@@ -33,6 +34,7 @@ pub struct CompiledRule {
     matches_nothing: bool,
     is_of_connection: bool,
     activity: Activity,
+    gates: GateEffect,
     hits: Arc<Hits>,
 }
 
@@ -72,6 +74,7 @@ impl CompiledRule {
         rule: Rule,
         index: u32,
         hits: Arc<Hits>,
+        gates: &GateNames,
         digests: &dyn Fn(&str) -> Option<Fingerprint>,
     ) -> CompiledRule {
         let holds = Conditions::new(&rule.matching.conditions, digests);
@@ -85,6 +88,7 @@ impl CompiledRule {
             holds,
             not,
             activity: Activity::default(),
+            gates: GateEffect::new(&rule.effect, gates),
             hits,
             rule,
         }
@@ -97,6 +101,11 @@ impl CompiledRule {
 
     pub fn hits(&self) -> &Arc<Hits> {
         &self.hits
+    }
+
+    /// What it says about gates.
+    pub(crate) fn gates(&self) -> &GateEffect {
+        &self.gates
     }
 
     /// Whether it is about this client, whatever it asks and whenever.
@@ -183,11 +192,15 @@ impl CompiledRule {
         self.effect.share.is_some_and(|share| share.strictness() > 0.0)
             || limits.max_concurrency.is_some()
             || limits.max_connections.is_some()
+            || !self.effect.thresholds.is_empty()
+            || self.effect.weight.is_some_and(|weight| weight < Do::WEIGHT)
     }
 
     /// It makes things easier for somebody than it would be for those that other rules restrict.
     pub(crate) fn favours(&self) -> bool {
         self.effect.share.is_some_and(|share| matches!(share, Share::Exempt) || share.strictness() <= 0.0)
+            || self.effect.skip_gates.is_some()
+            || self.effect.weight.is_some_and(|weight| weight >= Do::WEIGHT)
     }
 }
 
@@ -206,7 +219,7 @@ impl PartialEq for CompiledRule {
 }
 
 impl Conditions {
-    fn new(conditions: &[Condition], digests: &dyn Fn(&str) -> Option<Fingerprint>) -> Conditions {
+    pub(crate) fn new(conditions: &[Condition], digests: &dyn Fn(&str) -> Option<Fingerprint>) -> Conditions {
         let mut made = Conditions::default();
         for condition in conditions {
             match &condition.key {
@@ -229,7 +242,7 @@ impl Conditions {
         made
     }
 
-    fn has_an_empty_one(&self) -> bool {
+    pub(crate) fn has_an_empty_one(&self) -> bool {
         self.facts.iter().any(Fact::is_empty)
             || self.asked.iter().any(Asked::is_empty)
             || self.tables.as_ref().is_some_and(TableSet::is_empty)

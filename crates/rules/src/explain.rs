@@ -8,7 +8,7 @@ use identity::Identity;
 use crate::compiled::CompiledRule;
 use crate::matching::Key;
 use crate::query::Query;
-use crate::rule::Mode;
+use crate::rule::{GateName, Mode};
 use crate::ruleset::RuleSet;
 use crate::timestamp::Timestamp;
 
@@ -42,12 +42,16 @@ pub enum Outcome<'a> {
     NotFailed { key: Key, found: Option<String> },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Field {
     Share,
     MaxConcurrency,
     /// Owned at login.
     MaxConnections,
+    /// Of one gate.
+    Threshold(GateName),
+    SkipGates,
+    Weight,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -16,6 +16,10 @@ mod query;
 
 mod judgement;
 
+mod gates;
+
+mod matcher;
+
 mod compiled;
 
 mod index;
@@ -43,10 +47,12 @@ mod samples;
 
 pub use compiled::{CompiledRule, Hits};
 pub use explain::{Because, Considered, Field, Outcome, Shielded};
+pub use gates::MOST_THRESHOLDS;
 pub use judgement::{Fields, Judgement, LoginJudgement, Owners};
+pub use matcher::Matcher;
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
 pub use query::{Query, Tables};
-pub use rule::{Action, Active, Days, Do, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
+pub use rule::{Action, Active, Days, Do, GateName, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
 pub use ruleset::{Candidates, RuleSet};
 pub use timestamp::Timestamp;
 pub use warnings::{Warning, WarningKind};

@@ -12,7 +12,9 @@ const HOUR: Duration = Duration::from_secs(3600);
 const SHORT: Duration = HOUR;
 /// Of what concerns everybody.
 const EVERYBODY: Duration = HOUR.saturating_mul(2);
-/// Of a ratio and of limits.
+/// Of another threshold.
+const THRESHOLD: Duration = HOUR.saturating_mul(4);
+/// Of a ratio, of limits and of a weight.
 const LONG: Duration = HOUR.saturating_mul(24);
 
 /// How long before its end a rule is warned of.
@@ -29,7 +31,10 @@ pub fn default_of(matching: &Match, effect: &Do) -> Duration {
         Share::Exempt | Share::Hold => SHORT,
         Share::Ratio(_) => LONG,
     });
-    if names_everybody(matching) { share.min(EVERYBODY) } else { share }
+    let skips = if effect.skip_gates.is_some() { SHORT } else { LONG };
+    let thresholds = if effect.thresholds.is_empty() { LONG } else { THRESHOLD };
+    let everybody = if names_everybody(matching) { EVERYBODY } else { LONG };
+    share.min(skips).min(thresholds).min(everybody)
 }
 
 /// `scope: "*"`, alone or in a list. Other keys may narrow it down; whoever wrote it still thought of everybody.

@@ -1,5 +1,6 @@
 //! A rule as an operator means it: every value parsed, every default of its own filled in.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,11 +49,25 @@ pub enum Origin {
     Runtime,
 }
 
+/// A gate as the configuration calls it.
+pub type GateName = Arc<str>;
+
 /// What a rule does. At least one is set.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Do {
     pub share: Option<Share>,
     pub limits: Limits,
+    /// By gate, in the unit of its metric. Each gate's is a field of its own.
+    pub thresholds: BTreeMap<GateName, f64>,
+    /// Gates that it passes. An empty list is one: it skips none, also where a less specific rule does.
+    pub skip_gates: Option<BTreeSet<GateName>>,
+    /// Its part when what waits takes turns, from 0.01 to 100.
+    pub weight: Option<f64>,
+}
+
+impl Do {
+    /// What nobody has said anything about weighs.
+    pub const WEIGHT: f64 = 1.0;
 }
 
 /// `exempt`, `rejection_ratio` and `hold` are one field: of what asks, what part passes.

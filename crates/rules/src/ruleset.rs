@@ -9,6 +9,7 @@ use identity::Identity;
 use statement::Fingerprint;
 
 use crate::compiled::{CompiledRule, Hits};
+use crate::gates::GateNames;
 use crate::index::{Index, Lists};
 use crate::judgement::{Judgement, LoginJudgement};
 use crate::query::Query;
@@ -77,9 +78,10 @@ impl RuleSet {
         digests: &dyn Fn(&str) -> Option<Fingerprint>,
         hits: impl Fn(&Rule) -> Arc<Hits>,
     ) -> RuleSet {
+        let gates = GateNames::of(&rules);
         let compile = |(index, rule): (u32, Rule)| {
             let hits = hits(&rule);
-            Arc::new(CompiledRule::new(rule, index, hits, digests))
+            Arc::new(CompiledRule::new(rule, index, hits, &gates, digests))
         };
         let rules: Box<[Arc<CompiledRule>]> = (0..).zip(rules).map(compile).collect();
         let index = Index::new(rules.iter().map(Arc::as_ref));
@@ -149,8 +151,8 @@ impl RuleSet {
         self.judge_tables(&case, &standing)
     }
 
-    /// The owners of `max_connections`, on what is known of a connection when it logs in. A rule with any other key does
-    /// not count. `candidates` must be those of this identity.
+    /// The owners of `max_connections`, and who passes a gate on logins, on what is known of a connection when it logs in. A
+    /// rule with any other key does not count. `candidates` must be those of this identity.
     pub fn judge_login(
         &self,
         candidates: &Candidates,
@@ -163,7 +165,7 @@ impl RuleSet {
         let known = candidates.plain.iter().map(|candidate| (candidate.rule, Some(candidate.exactness)));
         let by_schema = self.index.by_schema(schema).into_iter().flat_map(|list| &list.plain);
         for (rule, exactness) in known.chain(by_schema.map(|rule| (*rule, None))) {
-            let claim = self.rule(rule).filter(|rule| rule.effect.limits.max_connections.is_some()).and_then(|rule| {
+            let claim = self.rule(rule).and_then(|rule| {
                 let mode = rule.mode_at(now, default_mode)?;
                 let exactness = exactness.or_else(|| rule.fits_identity(identity))?;
                 rule.fits_login(schema).then_some((Claim { rule, exactness }, mode))

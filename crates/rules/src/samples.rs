@@ -6,8 +6,8 @@ use identity::{Identity, Name, Pairs};
 use statement::{Class, Fingerprint, Shapes, Table};
 
 use crate::{
-    Condition, Do, InTransaction, Key, Limits, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables,
-    Timestamp, Value,
+    Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables, Timestamp,
+    Value,
 };
 
 pub(crate) const NOW: Timestamp = Timestamp(1_000_000);
@@ -20,7 +20,7 @@ pub(crate) fn rule(line: &str) -> Rule {
         id: id.into(),
         origin: Origin::File,
         matching: matching_of(matching),
-        effect: Do { share: None, limits: Limits::default() },
+        effect: Do::default(),
         action: None,
         max_delay: None,
         mode: None,
@@ -42,6 +42,15 @@ pub(crate) fn rule(line: &str) -> Rule {
             "hold" => rule.effect.share = Some(Share::Hold),
             "ratio" => rule.effect.share = Some(Share::Ratio(value.parse().unwrap())),
             "concurrency" => rule.effect.limits.max_concurrency = Some(value.parse().unwrap()),
+            "threshold" => {
+                let (gate, value) = value.split_once(':').unwrap();
+                rule.effect.thresholds.insert(gate.into(), value.parse().unwrap());
+            }
+            "skip" => {
+                let gates = value.split(',').filter(|gate| !gate.is_empty());
+                rule.effect.skip_gates = Some(gates.map(Into::into).collect());
+            }
+            "weight" => rule.effect.weight = Some(value.parse().unwrap()),
             "connections" => rule.effect.limits.max_connections = Some(value.parse().unwrap()),
             "runtime" => rule.origin = Origin::Runtime,
             "built-in" => rule.origin = Origin::BuiltIn,

@@ -2,9 +2,10 @@
 //! stricter, then the id.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use crate::compiled::CompiledRule;
-use crate::rule::Share;
+use crate::rule::{Do, Share};
 
 /// How the best fitting value of a condition fits, from the least to the most specific.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,14 +46,20 @@ pub(crate) struct Claim<'a> {
 
 impl Claim<'_> {
     /// `Greater` if it owns the field rather than the other. Equal only to itself.
-    pub(crate) fn compare(&self, other: &Claim<'_>, strictness: fn(&CompiledRule) -> f64) -> Ordering {
+    pub(crate) fn compare(&self, other: &Claim<'_>, strictness: impl Fn(&CompiledRule) -> f64) -> Ordering {
+        let (one, two) = (self.rule, other.rule);
+        self.rank(other)
+            .then_with(|| strictness(one).total_cmp(&strictness(two)))
+            .then_with(|| two.id.cmp(&one.id))
+            .then_with(|| two.index().cmp(&one.index()))
+    }
+
+    /// The same, whatever the rules say.
+    pub(crate) fn rank(&self, other: &Claim<'_>) -> Ordering {
         let (one, two) = (self.rule, other.rule);
         (one.priority.cmp(&two.priority))
             .then_with(|| one.keys().cmp(&two.keys()))
             .then_with(|| self.exactness.cmp(&other.exactness))
-            .then_with(|| strictness(one).total_cmp(&strictness(two)))
-            .then_with(|| two.id.cmp(&one.id))
-            .then_with(|| two.index().cmp(&one.index()))
     }
 }
 
@@ -76,4 +83,22 @@ pub(crate) fn max_connections(rule: &CompiledRule) -> f64 {
 /// The lower the stricter.
 pub(crate) fn of_limit(limit: Option<u32>) -> f64 {
     limit.map_or(f64::NEG_INFINITY, |limit| -f64::from(limit))
+}
+
+/// The lower the stricter. No owner is like a weight of 1.
+pub(crate) fn of_weight(owner: Option<&CompiledRule>) -> f64 {
+    -owner.and_then(|rule| rule.effect.weight).unwrap_or(Do::WEIGHT)
+}
+
+pub(crate) fn weight(rule: &CompiledRule) -> f64 {
+    of_weight(Some(rule))
+}
+
+/// The fewer it skips the stricter.
+pub(crate) fn skips(rule: &CompiledRule) -> f64 {
+    of_skips(rule.effect.skip_gates.as_ref().map_or(0, BTreeSet::len))
+}
+
+pub(crate) fn of_skips(gates: usize) -> f64 {
+    -u32::try_from(gates).map_or(f64::INFINITY, f64::from)
 }

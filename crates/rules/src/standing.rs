@@ -1,11 +1,15 @@
 //! Who owns what, while the matching rules are gone through.
 
+mod gates;
+
 use std::cmp::Ordering;
 
 use crate::compiled::CompiledRule;
 use crate::judgement::{Fields, Judgement, LoginJudgement, Owners};
 use crate::rule::{Mode, Origin};
 use crate::specificity::{self, Claim};
+pub(crate) use gates::SkipSlot;
+use gates::ThresholdSlots;
 
 /// The owners so far: by the rules in force, and with those that warn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +24,9 @@ pub(crate) struct Standing<'a> {
 struct Slots<'a> {
     share: Slot<'a>,
     concurrency: Slot<'a>,
+    weight: Slot<'a>,
+    skips: SkipSlot<'a>,
+    thresholds: ThresholdSlots<'a>,
 }
 
 impl<'a> Standing<'a> {
@@ -59,6 +66,20 @@ impl<'a> Slots<'a> {
         if effect.limits.max_concurrency.is_some() {
             self.concurrency.add(claim, specificity::max_concurrency);
         }
+        if effect.weight.is_some() {
+            self.weight.add(claim, specificity::weight);
+        }
+        self.add_gates(claim);
+    }
+
+    fn add_gates(&mut self, claim: Claim<'a>) {
+        let gates = claim.rule.gates();
+        if let Some(skips) = gates.skips {
+            self.skips.add(claim, skips);
+        }
+        if !gates.thresholds.is_empty() {
+            self.thresholds.add(claim);
+        }
     }
 
     fn would_change(&self, claim: &Claim<'a>) -> bool {
@@ -66,11 +87,20 @@ impl<'a> Slots<'a> {
         (effect.share.is_some() && self.share.would_change(claim, specificity::share))
             || (effect.limits.max_concurrency.is_some()
                 && self.concurrency.would_change(claim, specificity::max_concurrency))
+            || (effect.weight.is_some() && self.weight.would_change(claim, specificity::weight))
+            || (effect.skip_gates.is_some() && self.skips.would_change(claim))
+            || self.thresholds.would_change(claim)
     }
 
     fn fields(&self) -> Fields<'a> {
         let limit = |rule: &CompiledRule| rule.effect.limits.max_concurrency;
-        Fields { share: self.share.stricter(specificity::share), concurrency: self.concurrency.all(limit) }
+        Fields {
+            share: self.share.stricter(specificity::share),
+            concurrency: self.concurrency.all(limit),
+            weighing: self.weight.stricter(specificity::weight),
+            skips: self.skips.stands(),
+            thresholds: self.thresholds.stand(),
+        }
     }
 }
 
@@ -82,12 +112,10 @@ pub(crate) struct Slot<'a> {
     runtime: Option<Claim<'a>>,
 }
 
-pub(crate) type Strictness = fn(&CompiledRule) -> f64;
-
 impl<'a> Slot<'a> {
-    pub(crate) fn add(&mut self, claim: Claim<'a>, strictness: Strictness) {
+    pub(crate) fn add(&mut self, claim: Claim<'a>, strictness: impl Fn(&CompiledRule) -> f64) {
         let [file, runtime] = counts_with(claim.rule.origin);
-        if file && outranks(&claim, self.file, strictness) {
+        if file && outranks(&claim, self.file, &strictness) {
             self.file = Some(claim);
         }
         if runtime && outranks(&claim, self.runtime, strictness) {
@@ -95,9 +123,9 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn would_change(&self, claim: &Claim<'a>, strictness: Strictness) -> bool {
+    fn would_change(&self, claim: &Claim<'a>, strictness: impl Fn(&CompiledRule) -> f64) -> bool {
         let [file, runtime] = counts_with(claim.rule.origin);
-        (file && outranks(claim, self.file, strictness)) || (runtime && outranks(claim, self.runtime, strictness))
+        (file && outranks(claim, self.file, &strictness)) || (runtime && outranks(claim, self.runtime, &strictness))
     }
 
     /// The owner among the rules that a rule of this origin competes with.
@@ -106,7 +134,7 @@ impl<'a> Slot<'a> {
     }
 
     /// The stricter of both, unless the one of the run time overrides.
-    fn stricter(&self, strictness: Strictness) -> Option<&'a CompiledRule> {
+    fn stricter(&self, strictness: impl Fn(&CompiledRule) -> f64) -> Option<&'a CompiledRule> {
         match (self.file, self.runtime) {
             (Some(file), Some(runtime)) => {
                 let runtimes = overrides(runtime) || strictness(runtime.rule) > strictness(file.rule);
@@ -143,23 +171,29 @@ fn counts_with(origin: Origin) -> [bool; 2] {
     }
 }
 
-fn outranks(claim: &Claim<'_>, owner: Option<Claim<'_>>, strictness: Strictness) -> bool {
+fn outranks(claim: &Claim<'_>, owner: Option<Claim<'_>>, strictness: impl Fn(&CompiledRule) -> f64) -> bool {
     owner.is_none_or(|owner| claim.compare(&owner, strictness) == Ordering::Greater)
 }
 
-/// The same for `max_connections`, at login.
+/// The same at login: `max_connections`, and what concerns a gate on logins.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LoginStanding<'a> {
-    enforced: Slot<'a>,
-    with_warned: Slot<'a>,
+    enforced: LoginSlots<'a>,
+    with_warned: LoginSlots<'a>,
     warns: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct LoginSlots<'a> {
+    connections: Slot<'a>,
+    others: Slots<'a>,
 }
 
 impl<'a> LoginStanding<'a> {
     pub(crate) fn add(&mut self, claim: Claim<'a>, mode: Mode) {
-        self.with_warned.add(claim, specificity::max_connections);
+        self.with_warned.add(claim);
         if mode == Mode::Enforce {
-            self.enforced.add(claim, specificity::max_connections);
+            self.enforced.add(claim);
         } else {
             self.warns = true;
         }
@@ -167,8 +201,23 @@ impl<'a> LoginStanding<'a> {
 
     pub(crate) fn judgement(&self) -> LoginJudgement<'a> {
         let limit = |rule: &CompiledRule| rule.effect.limits.max_connections;
-        let enforced = self.enforced.all(limit);
-        let with_warned = self.warns.then(|| self.with_warned.all(limit)).filter(|warned| *warned != enforced);
-        LoginJudgement { enforced, with_warned }
+        let enforced = self.enforced.connections.all(limit);
+        let with_warned =
+            self.warns.then(|| self.with_warned.connections.all(limit)).filter(|warned| *warned != enforced);
+        let (gates, gates_with_warned) = (self.enforced.others.fields(), self.with_warned.others.fields());
+        LoginJudgement { enforced, with_warned, gates, gates_with_warned }
+    }
+}
+
+impl<'a> LoginSlots<'a> {
+    fn add(&mut self, claim: Claim<'a>) {
+        let effect = &claim.rule.effect;
+        if effect.limits.max_connections.is_some() {
+            self.connections.add(claim, specificity::max_connections);
+        }
+        if effect.share.is_some() {
+            self.others.share.add(claim, specificity::share);
+        }
+        self.others.add_gates(claim);
     }
 }

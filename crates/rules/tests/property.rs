@@ -108,7 +108,7 @@ fn always() -> rules::Rule {
     };
     rules::Rule {
         matching: rules::Match::default(),
-        effect: rules::Do { share: Some(rules::Share::Hold), limits: rules::Limits::default() },
+        effect: rules::Do { share: Some(rules::Share::Hold), ..rules::Do::default() },
         mode: Some(Mode::Enforce),
         expires: None,
         ..rule

@@ -144,7 +144,7 @@ mod tests {
 
     fn rule(digests: &[&str]) -> Rule {
         let json = json!({ "match": { "fingerprint": digests }, "do": { "hold": true } });
-        config::rule::from_json(&json, Timestamp(0)).expect("a rule")
+        config::rule::from_json(&json, &[], Timestamp(0)).expect("a rule")
     }
 
     #[test]

@@ -23,7 +23,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn rule(id: &str, user: &str, reason: &str) -> Rule {
     let json =
         json!({ "id": id, "match": { "user": user }, "do": { "rejection_ratio": 0.9 }, "for": "2h", "reason": reason });
-    from_json(&json, now()).unwrap()
+    from_json(&json, &[], now()).unwrap()
 }
 
 fn open(folder: &TempDir) -> Overlay {

@@ -5,6 +5,7 @@ use std::fmt;
 use rules::{Rule, RuleId};
 use serde_json::Value as Json;
 
+use crate::gate::{Gate, Metric, gate_to_json, metric_to_json};
 use crate::policy::{Playbook, Policy};
 use crate::rule::{table, to_json};
 use crate::value::shown_duration;
@@ -15,6 +16,10 @@ pub struct Diff {
     pub rules: Vec<(RuleId, RuleChange)>,
     /// By the playbook's name.
     pub playbooks: Vec<(String, RuleChange)>,
+    /// By the gate's name.
+    pub gates: Vec<(String, RuleChange)>,
+    /// By the metric's name.
+    pub metrics: Vec<(String, RuleChange)>,
     pub keys: Vec<Change>,
 }
 
@@ -46,12 +51,28 @@ impl Diff {
                 |playbook: &Playbook| playbook.name.clone(),
                 |old, new| (old != new).then(|| vec!["rules".to_owned()]),
             ),
+            gates: compare(
+                &old.gates,
+                &new.gates,
+                |gate: &Gate| gate.settings.name.to_string(),
+                |old, new| (old != new).then(|| changed_keys(&gate_to_json(old), &gate_to_json(new))),
+            ),
+            metrics: compare(
+                &old.metrics,
+                &new.metrics,
+                |metric: &Metric| metric.name.to_string(),
+                |old, new| (old != new).then(|| changed_keys(&metric_to_json(old), &metric_to_json(new))),
+            ),
             keys: changes(old, new),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.playbooks.is_empty() && self.keys.is_empty()
+        self.rules.is_empty()
+            && self.playbooks.is_empty()
+            && self.gates.is_empty()
+            && self.metrics.is_empty()
+            && self.keys.is_empty()
     }
 }
 
@@ -91,7 +112,7 @@ fn changes(old: &Policy, new: &Policy) -> Vec<Change> {
 
 /// Every key of the policy that is no rule, as a user would write its value.
 fn values(policy: &Policy) -> Vec<(&'static str, String)> {
-    let Policy { identity, defaults, queue, heartbeat_writers, rules: _, playbooks: _ } = policy;
+    let Policy { identity, defaults, queue, heartbeat_writers, rules: _, playbooks: _, gates: _, metrics: _ } = policy;
     vec![
         ("identity.name", list(identity.name.iter().map(ToString::to_string))),
         ("identity.trust_claims_of", list(identity.trust_claims_of.iter().map(trust))),
@@ -133,8 +154,10 @@ impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rules = self.rules.iter().map(|(id, change)| line("rule", id, change));
         let playbooks = self.playbooks.iter().map(|(name, change)| line("playbook", name, change));
+        let gates = self.gates.iter().map(|(name, change)| line("gate", name, change));
+        let metrics = self.metrics.iter().map(|(name, change)| line("metric", name, change));
         let keys = self.keys.iter().map(|change| format!("~ {}: {} → {}", change.key, change.from, change.to));
-        let lines: Vec<String> = rules.chain(playbooks).chain(keys).collect();
+        let lines: Vec<String> = rules.chain(playbooks).chain(gates).chain(metrics).chain(keys).collect();
         f.write_str(&lines.join("\n"))
     }
 }

@@ -30,6 +30,7 @@ keys! {
     "upstream.source_address" upstream.source_address;
     "upstream.dial_timeout" upstream.dial_timeout;
     "upstream.replicas" upstream.replicas;
+    "upstream.on_demotion" upstream.on_demotion;
     "tls.certificate" tls.certificate;
     "tls.client_ca" tls.client_ca;
     "limits.connections" limits.connections;

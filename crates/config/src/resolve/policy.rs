@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::Resolver;
+use super::gates::Gates;
+use super::{Resolver, Surrounding};
+use crate::gate::KnownGate;
 use crate::policy::{Defaults, HeartbeatWriters, Playbook, Policy, Queue, Template};
 use crate::raw::{Raw, RawDefaults, RawHeartbeatWriters, RawIdentity, RawQueue};
 use crate::rule::{Kind, read_rule};
@@ -17,6 +19,8 @@ pub(super) struct RawPolicy {
     heartbeat_writers: RawHeartbeatWriters,
     rules: Option<Node>,
     playbooks: Option<Node>,
+    gates: Option<Node>,
+    metrics: Option<Node>,
 }
 
 impl RawPolicy {
@@ -28,19 +32,28 @@ impl RawPolicy {
             heartbeat_writers: std::mem::take(&mut raw.heartbeat_writers),
             rules: raw.rules.take(),
             playbooks: raw.playbooks.take(),
+            gates: raw.gates.take(),
+            metrics: raw.metrics.take(),
         }
     }
 }
 
 impl Resolver<'_> {
-    pub(super) fn policy(&mut self, raw: RawPolicy) -> Policy {
+    pub(super) fn policy(&mut self, raw: RawPolicy, around: &Surrounding) -> Policy {
+        let metrics = self.metrics(raw.metrics.as_ref(), around);
+        let Gates { gates, known } = self.gates(raw.gates.as_ref(), &metrics, around);
+        let rules = self.rules(raw.rules.as_ref(), &known);
+        let playbooks = self.playbooks(raw.playbooks.as_ref(), &known);
+        self.refuse_many_thresholds(&rules, &playbooks);
         Policy {
             identity: self.identity(raw.identity),
             defaults: defaults(&raw.defaults),
             queue: queue(&raw.queue),
             heartbeat_writers: heartbeat_writers(raw.heartbeat_writers),
-            rules: self.rules(raw.rules.as_ref()),
-            playbooks: self.playbooks(raw.playbooks.as_ref()),
+            rules,
+            playbooks,
+            gates,
+            metrics,
         }
     }
 
@@ -67,13 +80,14 @@ impl Resolver<'_> {
         kept
     }
 
-    fn rules(&mut self, node: Option<&Node>) -> Vec<rules::Rule> {
+    fn rules(&mut self, node: Option<&Node>, gates: &[KnownGate]) -> Vec<rules::Rule> {
         let place = KeyPath::of("rules");
         let mut ids = HashSet::new();
         let mut rules = Vec::new();
         for (index, node) in self.items(node, &place).iter().enumerate() {
             let place = place.item(index);
-            let Some((rule, _)) = read_rule(node, &place, Kind::File, self.now, &mut self.troubles) else { continue };
+            let read = read_rule(node, &place, Kind::File, Some(gates), self.now, &mut self.troubles);
+            let Some((rule, _)) = read else { continue };
             if ids.insert(rule.id.clone()) {
                 rules.push(rule);
             } else {
@@ -84,30 +98,23 @@ impl Resolver<'_> {
         rules
     }
 
-    fn playbooks(&mut self, node: Option<&Node>) -> Vec<Playbook> {
+    fn playbooks(&mut self, node: Option<&Node>, gates: &[KnownGate]) -> Vec<Playbook> {
         let place = KeyPath::of("playbooks");
-        let entries = match node {
-            None | Some(Node::Null) => return Vec::new(),
-            Some(Node::Map(entries)) => entries,
-            Some(_) => {
-                let remedy = "write names and the rules of each, such as `write-overload: [ … ]`";
-                self.refuse_at(place, At::Value, "this is not a map of playbooks", remedy);
-                return Vec::new();
-            }
-        };
+        let remedy = "write names and the rules of each, such as `write-overload: [ … ]`";
+        let entries = self.entries(node, &place, "playbooks", remedy);
         let mut playbooks = Vec::new();
         for (name, node) in entries {
             let place = place.key(name);
             if let Err(complaint) = Id::parse(name) {
                 self.refuse_at(place.clone(), At::Key, complaint.what, complaint.remedy);
             }
-            let rules = self.templates(node, &place);
+            let rules = self.templates(node, &place, gates);
             playbooks.push(Playbook { name: name.clone(), rules });
         }
         playbooks
     }
 
-    fn templates(&mut self, node: &Node, place: &KeyPath) -> Vec<Template> {
+    fn templates(&mut self, node: &Node, place: &KeyPath, gates: &[KnownGate]) -> Vec<Template> {
         let nodes = self.items(Some(node), place);
         if nodes.is_empty() {
             self.refuse_at(place.clone(), At::Key, "the playbook has no rules", "add one, or take the playbook out");
@@ -115,7 +122,7 @@ impl Resolver<'_> {
         let mut templates: Vec<Template> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let place = place.item(index);
-            let read = read_rule(node, &place, Kind::Template, self.now, &mut self.troubles);
+            let read = read_rule(node, &place, Kind::Template, Some(gates), self.now, &mut self.troubles);
             let Some((rule, lifetime)) = read else { continue };
             if templates.iter().any(|earlier| earlier.rule.id == rule.id) {
                 let what = format!("a rule above has the id `{}` already", rule.id);
@@ -124,6 +131,27 @@ impl Resolver<'_> {
             templates.push(Template { rule, lifetime: lifetime.unwrap_or_default() });
         }
         templates
+    }
+
+    /// Who owns a threshold is known without allocation, so there are places for a few gates.
+    fn refuse_many_thresholds(&mut self, rules: &[rules::Rule], playbooks: &[Playbook]) {
+        let at = |place: KeyPath, rule: &rules::Rule| {
+            let place = place.key("do").key("thresholds");
+            rule.effect.thresholds.keys().map(|gate| (gate.clone(), place.key(gate))).collect::<Vec<_>>()
+        };
+        let rules = rules.iter().enumerate().flat_map(|(index, rule)| at(KeyPath::of("rules").item(index), rule));
+        let templates = playbooks.iter().flat_map(|playbook| {
+            let place = KeyPath::of("playbooks").key(&playbook.name);
+            let one = |(index, template): (usize, &Template)| at(place.item(index), &template.rule);
+            playbook.rules.iter().enumerate().flat_map(one).collect::<Vec<_>>()
+        });
+        let mut named = HashSet::new();
+        for (gate, place) in rules.chain(templates) {
+            if named.insert(gate) && named.len() > rules::MOST_THRESHOLDS {
+                let what = format!("rules give thresholds for more than {} gates", rules::MOST_THRESHOLDS);
+                self.refuse_at(place, At::Key, what, "take it out, or write a gate of its own with a `match`");
+            }
+        }
     }
 
     /// The items of a list; nothing at all is an empty list.

@@ -1,16 +1,23 @@
 //! The upstream: which of its TLS keys go together.
 
-use super::{Resolver, number};
-use crate::plan::{Upstream, UpstreamAddress, UpstreamTls};
-use crate::raw::RawUpstream;
+use super::{Resolver, Surrounding, number};
+use crate::plan::{Replicas, Upstream, UpstreamAddress, UpstreamTls};
+use crate::raw::{RawReplicas, RawUpstream};
 use crate::tree::At;
 
 impl Resolver<'_> {
-    pub(super) fn upstream(&mut self, raw: RawUpstream) -> Option<Upstream> {
+    pub(super) fn upstream(&mut self, raw: RawUpstream, around: &Surrounding) -> Option<Upstream> {
         self.check_tls_keys(&raw);
+        self.check_asking(&raw, around);
         let ca = self.file("upstream.ca", raw.ca);
         let certificate = self.certificate("upstream", raw.certificate, raw.key);
-        let replicas = raw.replicas.0.into_iter().map(|replica| self.dial(replica.0)).collect();
+        let replicas = match raw.replicas {
+            None => Replicas::default(),
+            Some(RawReplicas::Listed(listed)) => {
+                Replicas::Listed(listed.into_iter().map(|replica| self.dial(replica.0)).collect())
+            }
+            Some(RawReplicas::Discover) => Replicas::Discover,
+        };
         let Some(address) = raw.address else {
             let remedy = "write `upstream:` and below it `  address: 127.0.0.1:3306`";
             self.refuse("upstream.address", At::Key, "the address of the MySQL server is missing", remedy);
@@ -26,10 +33,27 @@ impl Resolver<'_> {
             source_address: raw.source_address.map(|address| address.0),
             dial_timeout: raw.dial_timeout.map_or(Upstream::DIAL_TIMEOUT, |span| span.0),
             replicas,
+            on_demotion: raw.on_demotion.unwrap_or_default(),
         };
         self.check_source(&upstream);
         self.check_name(&upstream);
         Some(upstream)
+    }
+
+    /// What only the probe user finds out.
+    fn check_asking(&mut self, raw: &RawUpstream, around: &Surrounding) {
+        if around.probe || self.is_read_in_part("probe") {
+            return;
+        }
+        let remedy = "add `probe: { user: tollgate, password: \"env:TOLLGATE_PROBE_PASSWORD\" }`";
+        if matches!(raw.replicas, Some(RawReplicas::Discover)) {
+            let what = "to discover them the primary must be asked, and there is no user for that";
+            self.refuse("upstream.replicas", At::Value, what, format!("{remedy}, or list them"));
+        }
+        if raw.on_demotion.is_some() {
+            let what = "whether the server is still the primary must be asked, and there is no user for that";
+            self.refuse("upstream.on_demotion", At::Key, what, format!("{remedy}, or take it out"));
+        }
     }
 
     fn dial(&self, address: UpstreamAddress) -> UpstreamAddress {

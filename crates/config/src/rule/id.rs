@@ -1,6 +1,6 @@
 //! A name for a rule that was given none.
 
-use rules::{Rule, Share, Timestamp, Value};
+use rules::{Limits, Rule, Share, Timestamp, Value};
 
 /// What it does, to whom, and since when: `throttle-etl-mg2k1x9c`.
 pub(super) fn made(rule: &Rule, now: Timestamp) -> String {
@@ -8,6 +8,9 @@ pub(super) fn made(rule: &Rule, now: Timestamp) -> String {
         Some(Share::Exempt) => "exempt",
         Some(Share::Hold) => "hold",
         Some(Share::Ratio(_)) => "throttle",
+        None if rule.effect.skip_gates.is_some() => "skip",
+        None if !rule.effect.thresholds.is_empty() => "threshold",
+        None if rule.effect.weight.is_some() && rule.effect.limits == Limits::default() => "weigh",
         None => "limit",
     };
     // Of the keys, the one that says most about who it is.

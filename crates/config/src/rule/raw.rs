@@ -4,13 +4,13 @@ use std::fmt;
 
 use rules::{Action, InTransaction, Mode};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::active::{Clock, DaysOfWeek, Zone};
 use super::matching::RawMatch;
 use crate::raw::{A_YEAR, AN_HOUR};
 use crate::tree::Complaint;
-use crate::value::{Count, Id, Line, Moment, Ratio, Span, Word, Yes};
+use crate::value::{Count, Id, Line, List, Measure, Moment, Ratio, Span, Weight, Word, Yes};
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "the keys of a rule, such as `id: batch-yields`")]
@@ -49,6 +49,36 @@ pub(crate) struct RawDo {
     pub(crate) hold: Option<Yes>,
     pub(crate) max_concurrency: Option<Count<0, MOST>>,
     pub(crate) max_connections: Option<Count<0, MOST>>,
+    pub(crate) thresholds: Option<Thresholds>,
+    pub(crate) skip_gates: Option<List<Id>>,
+    pub(crate) weight: Option<Weight>,
+}
+
+/// By gate. What each is of is known only when the gates are.
+pub(crate) struct Thresholds(pub(crate) Vec<(String, Measure)>);
+
+impl<'de> Deserialize<'de> for Thresholds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ThresholdsVisitor)
+    }
+}
+
+struct ThresholdsVisitor;
+
+impl<'de> Visitor<'de> for ThresholdsVisitor {
+    type Value = Thresholds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("gates and values, such as `{ replication_lag: 2s }`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Thresholds, A::Error> {
+        let mut thresholds = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            thresholds.push(entry);
+        }
+        Ok(Thresholds(thresholds))
+    }
 }
 
 #[derive(Default, Deserialize)]

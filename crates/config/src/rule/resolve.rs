@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use rules::lifetime;
-use rules::{Active, Condition, Days, Do, Limits, Match, Origin, Rule, Share, Timestamp, Value};
+use rules::{Active, Condition, Days, Match, Origin, Rule, Timestamp, Value};
 use statement::Class;
 
 use super::end::{A_DAY, End};
 use super::matching::RawMatch;
-use super::raw::{RawActive, RawDo, RawRule};
+use super::raw::{RawActive, RawRule};
 use super::{Kind, id};
+use crate::gate::KnownGate;
 use crate::tree::{At, KeyPath, Trouble};
 
 /// `None`, and at least one trouble, if it cannot be a rule.
@@ -17,11 +18,12 @@ pub(super) fn resolve(
     raw: RawRule,
     base: &KeyPath,
     kind: Kind,
+    gates: Option<&[KnownGate]>,
     now: Timestamp,
     troubles: &mut Vec<Trouble>,
 ) -> Option<(Rule, Option<Duration>)> {
     let before = troubles.len();
-    let mut resolver = Resolver { base, kind, now, troubles };
+    let mut resolver = Resolver { base, kind, gates, now, troubles };
     resolver.refuse_misplaced(&raw);
     let matching = resolver.matching(raw.matching);
     let effect = resolver.effect(raw.effect);
@@ -79,8 +81,10 @@ const BUILT_IN: &str = "built-in-";
 
 /// Reads one rule.
 pub(super) struct Resolver<'a> {
-    base: &'a KeyPath,
+    pub(super) base: &'a KeyPath,
     pub(super) kind: Kind,
+    /// `None`: nobody knows them here.
+    pub(super) gates: Option<&'a [KnownGate]>,
     pub(super) now: Timestamp,
     troubles: &'a mut Vec<Trouble>,
 }
@@ -90,7 +94,7 @@ impl Resolver<'_> {
         self.refuse_at(self.base.key(key), at, what, remedy);
     }
 
-    fn refuse_at(&mut self, path: KeyPath, at: At, what: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn refuse_at(&mut self, path: KeyPath, at: At, what: impl Into<String>, remedy: impl Into<String>) {
         self.troubles.push(Trouble::new(path, at, what, remedy));
     }
 
@@ -122,79 +126,9 @@ impl Resolver<'_> {
     }
 
     fn matching(&mut self, raw: Option<RawMatch>) -> Option<Match> {
-        let place = self.base.key("match");
-        let raw = raw.unwrap_or_default();
-        let not = raw.not.unwrap_or_default();
-        if raw.conditions.is_empty() && not.is_empty() {
-            let remedy =
-                "write whom it concerns, such as `match: { user: etl }`, or `match: { scope: \"*\" }` for everyone";
-            self.refuse_at(place, At::Key, "the rule does not say whom it concerns", remedy);
-            return None;
-        }
-        self.refuse_empty(&place, &raw.conditions);
-        self.refuse_empty(&place.key("not"), &not);
-        let control = |condition: &Condition| condition.values.contains(&Value::Class(Class::Control));
-        if raw.conditions.iter().any(control) {
-            let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule says";
-            self.refuse_at(place.key("class"), At::Value, what, "take `control` out");
-        }
-        Some(Match { conditions: in_order(raw.conditions), not: in_order(not) })
-    }
-
-    fn refuse_empty(&mut self, place: &KeyPath, conditions: &[Condition]) {
-        for condition in conditions.iter().filter(|condition| condition.values.is_empty()) {
-            let remedy = "write at least one value, or take the key out";
-            self.refuse_at(
-                place.key(&condition.key.to_string()),
-                At::Value,
-                "the list is empty: nothing is in it",
-                remedy,
-            );
-        }
-    }
-
-    fn effect(&mut self, raw: Option<RawDo>) -> Option<Do> {
-        let place = self.base.key("do");
-        let raw = raw.unwrap_or_default();
-        let limit = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let limits = Limits {
-            max_concurrency: raw.max_concurrency.map(|count| limit(count.0)),
-            max_connections: raw.max_connections.map(|count| limit(count.0)),
-        };
-        let shares = [
-            ("exempt", raw.exempt.map(|_| Share::Exempt)),
-            ("hold", raw.hold.map(|_| Share::Hold)),
-            ("rejection_ratio", raw.rejection_ratio.map(|ratio| Share::Ratio(ratio.0))),
-        ];
-        let mut written = shares.into_iter().filter_map(|(key, share)| share.map(|share| (key, share)));
-        let share = written.next();
-        if let (Some((first, _)), Some((second, _))) = (share, written.next()) {
-            let what = format!("`{first}` and `{second}` contradict each other");
-            self.refuse_at(place.key(second), At::Key, what, "keep one of them; they could be two rules");
-            return None;
-        }
-        if share.is_none() && limits == Limits::default() {
-            let remedy = "add `do:` with `rejection_ratio`, `exempt`, `hold`, `max_concurrency` or `max_connections`";
-            self.refuse_at(place, At::Key, "the rule does nothing", remedy);
-            return None;
-        }
-        Some(Do { share: share.map(|(_, share)| share), limits })
-    }
-
-    /// At login there is no statement yet.
-    fn refuse_unknown_at_login(&mut self, matching: &Match, effect: &Do) {
-        if effect.limits.max_connections.is_none() {
-            return;
-        }
-        let place = self.base.key("match");
-        let both = [(place.clone(), &matching.conditions), (place.key("not"), &matching.not)];
-        for (place, conditions) in both {
-            for key in conditions.iter().map(|condition| &condition.key).filter(|key| !key.is_of_connection()) {
-                let what = format!("`max_connections` is decided at login, when `{key}` is not known yet");
-                let remedy = format!("take `{key}` out, or put `max_connections` into a rule of its own");
-                self.refuse_at(place.key(&key.to_string()), At::Key, what, remedy);
-            }
-        }
+        let (found, troubles) = matching(raw.unwrap_or_default(), &self.base.key("match"), "the rule");
+        self.troubles.extend(troubles);
+        found
     }
 
     fn active(&mut self, raw: RawActive) -> Option<Active> {
@@ -226,6 +160,34 @@ impl Resolver<'_> {
         let tz = raw.tz.map_or(jiff::tz::TimeZone::UTC, |zone| zone.0);
         Some(Active { days, from, to, tz })
     }
+}
+
+/// What a `match` at this place comes to, and what is wrong with it. `of` is whose it is.
+pub(crate) fn matching(raw: RawMatch, place: &KeyPath, of: &str) -> (Option<Match>, Vec<Trouble>) {
+    let not = raw.not.unwrap_or_default();
+    if raw.conditions.is_empty() && not.is_empty() {
+        let remedy =
+            "write whom it concerns, such as `match: { user: etl }`, or `match: { scope: \"*\" }` for everyone";
+        let what = format!("{of} does not say whom it concerns");
+        return (None, vec![Trouble::new(place.clone(), At::Key, what, remedy)]);
+    }
+    let mut troubles = empty(place, &raw.conditions);
+    troubles.extend(empty(&place.key("not"), &not));
+    let control = |condition: &Condition| condition.values.contains(&Value::Class(Class::Control));
+    if raw.conditions.iter().any(control) {
+        let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule says";
+        troubles.push(Trouble::new(place.key("class"), At::Value, what, "take `control` out"));
+    }
+    (Some(Match { conditions: in_order(raw.conditions), not: in_order(not) }), troubles)
+}
+
+fn empty(place: &KeyPath, conditions: &[Condition]) -> Vec<Trouble> {
+    let remedy = "write at least one value, or take the key out";
+    let trouble = |condition: &Condition| {
+        let place = place.key(&condition.key.to_string());
+        Trouble::new(place, At::Value, "the list is empty: nothing is in it", remedy)
+    };
+    conditions.iter().filter(|condition| condition.values.is_empty()).map(trouble).collect()
 }
 
 /// By their keys, as JSON has them: so that a rule written in another order is the same rule.

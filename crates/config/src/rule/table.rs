@@ -5,11 +5,22 @@ use statement::Table;
 use crate::tree::Complaint;
 
 pub(crate) fn parse(text: &str) -> Result<Table, Complaint> {
+    let (schema, name) = as_written(text)?;
+    Ok(in_lower_case(schema.as_deref(), &name))
+}
+
+/// As it is compared.
+pub(crate) fn in_lower_case(schema: Option<&str>, name: &str) -> Table {
+    Table { schema: schema.map(|schema| schema.to_lowercase().into()), name: name.to_lowercase().into() }
+}
+
+/// The schema, if there is one, and the name.
+pub(crate) fn as_written(text: &str) -> Result<(Option<String>, String), Complaint> {
     let names = names(text).filter(|names| names.iter().all(|name| !name.is_empty()));
-    let mut names = names.unwrap_or_default().into_iter().map(|name| name.to_lowercase().into());
+    let mut names = names.unwrap_or_default().into_iter();
     match (names.next(), names.next(), names.next()) {
-        (Some(name), None, None) => Ok(Table { schema: None, name }),
-        (Some(schema), Some(name), None) => Ok(Table { schema: Some(schema), name }),
+        (Some(name), None, None) => Ok((None, name)),
+        (Some(schema), Some(name), None) => Ok((Some(schema), name)),
         _ => {
             let remedy = "write `table` or `schema.table`; a name with a dot in it goes in backticks";
             Err(Complaint::new(format!("`{text}` is not the name of a table"), remedy))

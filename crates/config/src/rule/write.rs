@@ -1,20 +1,33 @@
 //! A rule as JSON, in the words in which it is read.
 
-use rules::{Active, Condition, Do, InTransaction, Match, Rule, Share, Value};
+use health::Unit;
+use rules::{Active, Condition, Do, GateName, InTransaction, Match, Rule, Share, Value};
 use serde_json::{Map, Value as Json, json};
 use statement::Shapes;
 
 use super::active::{Clock, days_shown};
 use super::table;
-use crate::value::shown_duration;
+use crate::gate::Gate;
+use crate::value::{measure, shown_duration};
 
-/// What [`super::from_json`] reads back to the same rule, if it is one of the run time: `for` and the origin are not in it.
-pub fn to_json(rule: &Rule) -> Json {
+/// What [`super::from_json`] reads back to the same rule, if it is one of the run time and there are these gates: `for` and
+/// the origin are not in it.
+pub fn shown(rule: &Rule, gates: &[Gate]) -> Json {
+    let unit = |gate: &str| gates.iter().find(|known| *known.settings.name == *gate).map(|known| known.settings.unit);
+    written(rule, unit)
+}
+
+/// The same where the gates need not be known: thresholds are plain numbers.
+pub(crate) fn to_json(rule: &Rule) -> Json {
+    written(rule, |_| None)
+}
+
+fn written(rule: &Rule, unit: impl Fn(&str) -> Option<Unit>) -> Json {
     let mut keys = Map::new();
     let mut put = |key: &str, value: Option<Json>| keys.extend(value.map(|value| (key.to_owned(), value)));
     put("id", Some(json!(&*rule.id)));
     put("match", Some(matching(&rule.matching)));
-    put("do", Some(effect(&rule.effect)));
+    put("do", Some(effect(&rule.effect, unit)));
     put("action", rule.action.map(|action| json!(action.as_str())));
     put("max_delay", rule.max_delay.map(|delay| json!(shown_duration(delay))));
     put("mode", rule.mode.map(|mode| json!(mode.as_str())));
@@ -74,7 +87,7 @@ fn shape_name(shape: Shapes) -> &'static str {
     Shapes::NAMES.iter().find(|(_, known)| *known == shape).map_or("", |(name, _)| name)
 }
 
-fn effect(effect: &Do) -> Json {
+fn effect(effect: &Do, unit: impl Fn(&str) -> Option<Unit>) -> Json {
     let mut keys = Map::new();
     match effect.share {
         Some(Share::Exempt) => drop(keys.insert("exempt".to_owned(), json!(true))),
@@ -85,6 +98,16 @@ fn effect(effect: &Do) -> Json {
     let limits =
         [("max_concurrency", effect.limits.max_concurrency), ("max_connections", effect.limits.max_connections)];
     keys.extend(limits.into_iter().filter_map(|(key, limit)| Some((key.to_owned(), json!(limit?)))));
+    if !effect.thresholds.is_empty() {
+        let threshold = |(gate, value): (&GateName, &f64)| (gate.to_string(), measure::to_json(*value, unit(gate)));
+        let thresholds: Map<String, Json> = effect.thresholds.iter().map(threshold).collect();
+        keys.insert("thresholds".to_owned(), Json::Object(thresholds));
+    }
+    if let Some(gates) = &effect.skip_gates {
+        let gates: Vec<&str> = gates.iter().map(AsRef::as_ref).collect();
+        keys.insert("skip_gates".to_owned(), json!(gates));
+    }
+    keys.extend(effect.weight.map(|weight| ("weight".to_owned(), json!(weight))));
     Json::Object(keys)
 }
 

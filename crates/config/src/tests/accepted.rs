@@ -11,7 +11,8 @@ use statement::Table;
 use super::plan;
 use crate::{
     Admin, ClientTls, ClientTlsFiles, Defaults, Drain, ErrorPreset, HeartbeatWriters, Limits, ListenAddress, Listener,
-    Log, LogFormat, LogLevel, Plan, Policy, ProxyProtocol, Queue, Upstream, UpstreamAddress, UpstreamTls, Workers,
+    Log, LogFormat, LogLevel, OnDemotion, Plan, Policy, ProxyProtocol, Queue, Replicas, Upstream, UpstreamAddress,
+    UpstreamTls, Workers,
 };
 
 fn tcp(address: &str) -> ListenAddress {
@@ -40,7 +41,8 @@ fn defaults() -> Plan {
             proxy_protocol: ProxyProtocol::Off,
             source_address: None,
             dial_timeout: Duration::from_secs(5),
-            replicas: Vec::new(),
+            replicas: Replicas::Listed(Vec::new()),
+            on_demotion: OnDemotion::Close,
         },
         tls: ClientTlsFiles { certificate: None, client_ca: None },
         limits: Limits {
@@ -92,6 +94,8 @@ fn policy() -> Policy {
         },
         rules: Vec::new(),
         playbooks: Vec::new(),
+        gates: Vec::new(),
+        metrics: Vec::new(),
     }
 }
 
@@ -199,7 +203,7 @@ log: { format: json, level: debug }
     assert_eq!(plan.upstream.dial_timeout, Duration::from_millis(1500));
     let replicas =
         [server("fd00::5", 3307), server("replica", 3306), UpstreamAddress::Socket(PathBuf::from("/run/mysqld.sock"))];
-    assert_eq!(plan.upstream.replicas, replicas);
+    assert_eq!(plan.upstream.replicas, Replicas::Listed(replicas.into()));
     assert!(plan.tls.certificate.is_some() && plan.tls.client_ca.is_some());
     let limits = Limits {
         connections: 100,

@@ -112,7 +112,7 @@ fn the_rule_of_the_specification() {
             ],
             not: vec![Condition { key: Key::Address, values: vec![Value::Network("10.2.0.0/16".parse().unwrap())] }],
         },
-        effect: Do { share: Some(Share::Ratio(0.9)), limits: Limits::default() },
+        effect: Do { share: Some(Share::Ratio(0.9)), ..Do::default() },
         action: Some(Action::Delay),
         max_delay: Some(Duration::from_secs(10)),
         mode: Some(Mode::Enforce),
@@ -181,7 +181,11 @@ fn what_rules_do() {
     ] {
         let effect = rule(&format!("match: {{ user: x }}, do: {{ {written} }}")).effect;
         let (max_concurrency, max_connections) = limits;
-        assert_eq!(effect, Do { share, limits: Limits { max_concurrency, max_connections } }, "{written}");
+        assert_eq!(
+            effect,
+            Do { share, limits: Limits { max_concurrency, max_connections }, ..Do::default() },
+            "{written}"
+        );
     }
     let other =
         rule("match: { not: { user: x } }, do: { hold: true }, priority: -5, in_transaction: reject, mode: off");

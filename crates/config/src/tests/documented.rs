@@ -62,5 +62,5 @@ fn the_examples_of_the_page_about_rules_are_accepted() {
         assert!(!plan.policy.rules.is_empty() || !plan.policy.playbooks.is_empty());
         assert!(warnings.is_empty(), "{warnings:?}");
     }
-    crate::rule::from_json_text(&json[0], super::now()).unwrap();
+    crate::rule::from_json_text(&json[0], &[], super::now()).unwrap();
 }

@@ -58,7 +58,7 @@ fn relative_paths_start_at_the_folder_of_the_file() {
     let at = |path: &str| folder.path().join(path).display().to_string();
     assert_eq!(plan.listen[0].address.to_string(), at("./in.sock"));
     assert_eq!(plan.upstream.address.to_string(), at("../up.sock"));
-    assert_eq!(plan.upstream.replicas[0].to_string(), at("./r.sock"));
+    assert_eq!(plan.upstream.replicas.listed()[0].to_string(), at("./r.sock"));
     assert_eq!(plan.upstream.ca, Some(absolute.clone()));
     assert_eq!(plan.tls.client_ca, Some(absolute));
 }

@@ -31,22 +31,27 @@ impl KeyPath {
         KeyPath(steps)
     }
 
-    /// What is judged as a whole: a section, as in `upstream` for `upstream.tls`; of the rules, each by itself.
+    /// What is judged as a whole: a section, as in `upstream` for `upstream.tls`; of rules, gates and metrics, each by itself.
     pub(crate) fn section(&self) -> &[Step] {
-        let own = matches!(self.0.first(), Some(Step::Key(key)) if key == "rules" || key == "playbooks");
-        let item = self.0.iter().position(|step| matches!(step, Step::Item(_)));
-        let end = item.filter(|_| own).unwrap_or(0);
+        let Some(Step::Key(first)) = self.0.first() else { return &self.0 };
+        let end = match first.as_str() {
+            "rules" | "playbooks" => self.0.iter().position(|step| matches!(step, Step::Item(_))).unwrap_or(0),
+            "gates" | "metrics" => 1,
+            _ => 0,
+        };
         self.0.get(..=end).unwrap_or(&self.0)
     }
 
-    /// Printed without the numbers of items and the names of playbooks, as in `rules[].do` and `playbooks.*[].do`.
+    /// Printed without the numbers of items and the names that users give, as in `rules[].do` and `playbooks.*[].do`.
     pub(crate) fn pattern(&self) -> String {
         let mut text = String::new();
         for (position, step) in self.0.iter().enumerate() {
             match step {
                 Step::Item(_) => text.push_str("[]"),
                 Step::Key(key) if position == 0 => text.push_str(key),
-                Step::Key(_) if position == 1 && text == "playbooks" => text.push_str(".*"),
+                Step::Key(_) if position == 1 && ["playbooks", "gates", "metrics"].contains(&text.as_str()) => {
+                    text.push_str(".*")
+                }
                 Step::Key(key) => text.extend([".", key]),
             }
         }

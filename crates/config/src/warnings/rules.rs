@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rules::{Condition, Key, Rule, RuleId, RuleSet, Share, Timestamp, Value, Warning, WarningKind};
 
 use crate::plan::Plan;
+use crate::policy::Policy;
 use crate::tree::{At, KeyPath, Trouble};
 
 pub(super) fn find(plan: &Plan, now: Timestamp, found: &mut Vec<Trouble>) {
@@ -31,6 +32,7 @@ pub(super) fn find(plan: &Plan, now: Timestamp, found: &mut Vec<Trouble>) {
         unknown_listeners(plan, rule, &place, found);
         stars(rule, &place, found);
         unused(rule, &place, found);
+        looser(policy, rule, &place, found);
     }
     let queue = policy.queue;
     if queue.per_identity > queue.total {
@@ -140,15 +142,36 @@ fn stars(rule: &Rule, place: &KeyPath, found: &mut Vec<Trouble>) {
     }
 }
 
+/// Another threshold is meant to be a stricter one.
+fn looser(policy: &Policy, rule: &Rule, place: &KeyPath, found: &mut Vec<Trouble>) {
+    let place = place.key("do").key("thresholds");
+    for (name, value) in &rule.effect.thresholds {
+        let Some(gate) = policy.gate(name).filter(|gate| *value > gate.settings.threshold) else { continue };
+        let unit = gate.settings.unit;
+        let (own, others) = (unit.show(gate.settings.threshold), unit.show(*value));
+        let what = format!("{others} is looser than the gate's own {own}: it acts as an exemption up to there");
+        found.push(Trouble::new(
+            place.key(name),
+            At::Value,
+            what,
+            format!("write less than `{own}`, if it is not meant so"),
+        ));
+    }
+}
+
 /// Keys that say how to refuse, of a rule that refuses nothing.
 fn unused(rule: &Rule, place: &KeyPath, found: &mut Vec<Trouble>) {
     let limited = rule.effect.limits.max_concurrency.is_some() || rule.effect.limits.max_connections.is_some();
-    if rule.effect.share != Some(Share::Exempt) || limited {
+    let favours = match rule.effect.share {
+        Some(share) => share == Share::Exempt,
+        None => rule.effect.skip_gates.is_some() || rule.effect.weight.is_some(),
+    };
+    if !favours || limited || !rule.effect.thresholds.is_empty() {
         return;
     }
     for (key, written) in [("action", rule.action.is_some()), ("max_delay", rule.max_delay.is_some())] {
         if written {
-            let what = "this does nothing: the rule lets everything pass";
+            let what = "this does nothing: the rule refuses nothing";
             found.push(Trouble::new(place.key(key), At::Key, what, "take it out"));
         }
     }

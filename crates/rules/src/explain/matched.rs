@@ -1,5 +1,7 @@
 //! Of the rules that match: what each owns, and who owns what it does not.
 
+use std::collections::BTreeSet;
+
 use identity::Identity;
 use statement::Table;
 
@@ -8,10 +10,10 @@ use crate::compiled::CompiledRule;
 use crate::judgement::{Judgement, LoginJudgement};
 use crate::matching::Key;
 use crate::query::{Certainty, Query, Tables};
-use crate::rule::{Mode, Origin};
+use crate::rule::{Do, Mode, Origin, Rule, Share};
 use crate::ruleset::RuleSet;
 use crate::specificity::{self, Claim, Exactness};
-use crate::standing::{Slot, Strictness};
+use crate::standing::{SkipSlot, Slot};
 use crate::tables::{Touch, fit_whole};
 use crate::timestamp::Timestamp;
 
@@ -30,11 +32,13 @@ pub(super) struct Matched<'s> {
     with_warned: Slots<'s>,
 }
 
+/// Of each field that a matching rule sets.
 #[derive(Default)]
-struct Slots<'s> {
-    share: Slot<'s>,
-    concurrency: Slot<'s>,
-    connections: Slot<'s>,
+struct Slots<'s>(Vec<(Field, AnySlot<'s>)>);
+
+enum AnySlot<'s> {
+    One(Slot<'s>),
+    Skips(SkipSlot<'s>),
 }
 
 impl<'s> Matched<'s> {
@@ -64,8 +68,8 @@ impl<'s> Matched<'s> {
         let mode = rule.mode.unwrap_or(case.default_mode);
         let exactness = fits_as_a_whole(rule, case);
         let (mut owns, mut shielded) = (Vec::new(), Vec::new());
-        for field in Field::ALL.into_iter().filter(|field| field.is_set(rule)) {
-            let owners = self.owners(field, mode);
+        for field in Field::of(rule) {
+            let owners = self.owners(&field, mode);
             if owners.contains(&Some(rule)) {
                 owns.push(field);
                 continue;
@@ -76,7 +80,7 @@ impl<'s> Matched<'s> {
                     (None, Because::NotAtLogin)
                 }
                 None => (owner, Because::Partly),
-                Some(exactness) => self.shield(Claim { rule, exactness }, field, mode, owner),
+                Some(exactness) => self.shield(Claim { rule, exactness }, &field, mode, owner),
             };
             shielded.push(Shielded { field, by, because });
         }
@@ -84,7 +88,7 @@ impl<'s> Matched<'s> {
     }
 
     /// Who owns a field in the end.
-    fn owners(&self, field: Field, mode: Mode) -> Vec<Option<&'s CompiledRule>> {
+    fn owners(&self, field: &Field, mode: Mode) -> Vec<Option<&'s CompiledRule>> {
         let as_warned = mode == Mode::Warn;
         let fields = self.judgement.with_warned.filter(|_| as_warned).unwrap_or(self.judgement.enforced);
         let connections = self.login.with_warned.filter(|_| as_warned).unwrap_or(self.login.enforced);
@@ -92,19 +96,22 @@ impl<'s> Matched<'s> {
             Field::Share => vec![fields.share],
             Field::MaxConcurrency => fields.concurrency.iter().map(Some).collect(),
             Field::MaxConnections => connections.iter().map(Some).collect(),
+            Field::Threshold(gate) => vec![fields.threshold_owner(gate)],
+            Field::SkipGates => vec![fields.skips_owner()],
+            Field::Weight => vec![fields.weight_owner()],
         }
     }
 
     fn shield(
         &self,
         claim: Claim<'s>,
-        field: Field,
+        field: &Field,
         mode: Mode,
         owner: Option<&'s CompiledRule>,
     ) -> (Option<&'s CompiledRule>, Because) {
         let slots = if mode == Mode::Enforce { &self.enforced } else { &self.with_warned };
-        match slots.of(field).owner(claim.rule.origin) {
-            Some(first) if first.rule != claim.rule => (Some(first.rule), why(&first, &claim, field.strictness())),
+        match slots.owner(field, claim.rule.origin) {
+            Some(first) if first.rule != claim.rule => (Some(first.rule), why(&first, &claim, field)),
             // It is the first of its own kind, so what stands is of the other kind, or of a part of the tables.
             Some(_) | None => {
                 let overridden = owner.is_some_and(|owner| owner.overrides && owner.origin == Origin::Runtime);
@@ -117,56 +124,90 @@ impl<'s> Matched<'s> {
 
 impl<'s> Slots<'s> {
     fn add(&mut self, claim: Claim<'s>, schema: Option<&[u8]>) {
-        for field in Field::ALL.into_iter().filter(|field| field.is_set(claim.rule)) {
+        for field in Field::of(claim.rule) {
             if field == Field::MaxConnections && !claim.rule.fits_login(schema) {
                 continue;
             }
-            let slot = match field {
-                Field::Share => &mut self.share,
-                Field::MaxConcurrency => &mut self.concurrency,
-                Field::MaxConnections => &mut self.connections,
-            };
-            slot.add(claim, field.strictness());
+            let at = self.0.iter().position(|(known, _)| *known == field).unwrap_or_else(|| {
+                self.0.push((field.clone(), AnySlot::new(&field)));
+                self.0.len() - 1
+            });
+            match self.0.get_mut(at).map(|(_, slot)| slot) {
+                Some(AnySlot::One(slot)) => slot.add(claim, |rule| field.strictness(rule)),
+                Some(AnySlot::Skips(slot)) => slot.add(claim, claim.rule.gates().skips.unwrap_or_default()),
+                None => {}
+            }
         }
     }
 
-    fn of(&self, field: Field) -> &Slot<'s> {
+    /// The owner among the rules that a rule of this origin competes with.
+    fn owner(&self, field: &Field, origin: Origin) -> Option<Claim<'s>> {
+        let (_, slot) = self.0.iter().find(|(known, _)| known == field)?;
+        match slot {
+            AnySlot::One(slot) => slot.owner(origin),
+            AnySlot::Skips(slot) => slot.owner(origin),
+        }
+    }
+}
+
+impl AnySlot<'_> {
+    fn new(field: &Field) -> Self {
         match field {
-            Field::Share => &self.share,
-            Field::MaxConcurrency => &self.concurrency,
-            Field::MaxConnections => &self.connections,
+            Field::SkipGates => AnySlot::Skips(SkipSlot::default()),
+            Field::Share | Field::MaxConcurrency | Field::MaxConnections | Field::Threshold(_) | Field::Weight => {
+                AnySlot::One(Slot::default())
+            }
         }
     }
 }
 
 impl Field {
-    pub const ALL: [Field; 3] = [Field::Share, Field::MaxConcurrency, Field::MaxConnections];
+    /// Those that a rule sets.
+    pub fn of(rule: &Rule) -> Vec<Field> {
+        let Do { share, limits, thresholds, skip_gates, weight } = &rule.effect;
+        let alone = [
+            share.map(|_| Field::Share),
+            limits.max_concurrency.map(|_| Field::MaxConcurrency),
+            limits.max_connections.map(|_| Field::MaxConnections),
+            skip_gates.as_ref().map(|_| Field::SkipGates),
+            weight.map(|_| Field::Weight),
+        ];
+        alone.into_iter().flatten().chain(thresholds.keys().cloned().map(Field::Threshold)).collect()
+    }
 
-    pub(crate) fn is_set(self, rule: &crate::rule::Rule) -> bool {
+    pub(crate) fn is_set(&self, rule: &Rule) -> bool {
         match self {
             Field::Share => rule.effect.share.is_some(),
             Field::MaxConcurrency => rule.effect.limits.max_concurrency.is_some(),
             Field::MaxConnections => rule.effect.limits.max_connections.is_some(),
+            Field::Threshold(gate) => rule.effect.thresholds.contains_key(gate),
+            Field::SkipGates => rule.effect.skip_gates.is_some(),
+            Field::Weight => rule.effect.weight.is_some(),
         }
     }
 
-    fn strictness(self) -> Strictness {
+    /// Larger is stricter.
+    pub(crate) fn strictness(&self, rule: &Rule) -> f64 {
+        let effect = &rule.effect;
         match self {
-            Field::Share => specificity::share,
-            Field::MaxConcurrency => specificity::max_concurrency,
-            Field::MaxConnections => specificity::max_connections,
+            Field::Share => effect.share.map_or(0.0, Share::strictness),
+            Field::MaxConcurrency => specificity::of_limit(effect.limits.max_concurrency),
+            Field::MaxConnections => specificity::of_limit(effect.limits.max_connections),
+            Field::Threshold(gate) => effect.thresholds.get(gate).map_or(f64::NEG_INFINITY, |value| -value),
+            Field::SkipGates => specificity::of_skips(effect.skip_gates.as_ref().map_or(0, BTreeSet::len)),
+            Field::Weight => -effect.weight.unwrap_or(Do::WEIGHT),
         }
     }
 }
 
-fn why(owner: &Claim<'_>, other: &Claim<'_>, strictness: Strictness) -> Because {
+fn why(owner: &Claim<'_>, other: &Claim<'_>, field: &Field) -> Because {
     if owner.rule.priority != other.rule.priority {
         Because::Priority
     } else if owner.rule.keys() != other.rule.keys() {
         Because::MoreKeys
     } else if owner.exactness != other.exactness {
         Because::MoreExact
-    } else if strictness(owner.rule) > strictness(other.rule) {
+    } else if field.strictness(owner.rule) > field.strictness(other.rule) {
         Because::Stricter
     } else {
         Because::Id

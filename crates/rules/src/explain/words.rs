@@ -6,19 +6,27 @@ use super::{Because, Field, Outcome, Shielded};
 use crate::rule::Mode;
 
 impl Field {
-    /// As it is written in `do`; what part passes has three names there.
-    pub fn as_str(self) -> &'static str {
+    /// Without the gate.
+    fn key(&self) -> &'static str {
         match self {
             Field::Share => "share",
             Field::MaxConcurrency => "max_concurrency",
             Field::MaxConnections => "max_connections",
+            Field::Threshold(_) => "thresholds",
+            Field::SkipGates => "skip_gates",
+            Field::Weight => "weight",
         }
     }
 }
 
+/// As it is written in `do`; what part passes has three names there.
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.key())?;
+        match self {
+            Field::Threshold(gate) => write!(f, ".{gate}"),
+            Field::Share | Field::MaxConcurrency | Field::MaxConnections | Field::SkipGates | Field::Weight => Ok(()),
+        }
     }
 }
 
@@ -54,7 +62,7 @@ impl fmt::Display for Outcome<'_> {
             Outcome::Matches { mode, partly, owns, shielded } => {
                 f.write_str(if *partly { "matches in part" } else { "matches" })?;
                 if !owns.is_empty() {
-                    let fields: Vec<&str> = owns.iter().map(|field| field.as_str()).collect();
+                    let fields: Vec<String> = owns.iter().map(ToString::to_string).collect();
                     let owns = if *mode == Mode::Warn { "would own" } else { "owns" };
                     write!(f, ", {owns} {}", fields.join(" and "))?;
                 }

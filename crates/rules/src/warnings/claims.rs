@@ -4,7 +4,7 @@ use identity::{NamePart, Settings, Trust};
 
 use super::WarningKind;
 use crate::matching::{Condition, Key, Value};
-use crate::rule::Rule;
+use crate::rule::{Do, Rule};
 
 pub(super) fn find(rule: &Rule, identity: &Settings) -> Option<WarningKind> {
     let conditions = || rule.matching.conditions.iter();
@@ -27,7 +27,8 @@ pub(super) fn find(rule: &Rule, identity: &Settings) -> Option<WarningKind> {
 fn restricts(rule: &Rule) -> bool {
     let limits = rule.effect.limits;
     let limited = limits.max_concurrency.is_some() || limits.max_connections.is_some();
-    limited || rule.effect.share.is_some_and(|share| share.strictness() > 0.0)
+    let gated = !rule.effect.thresholds.is_empty() || rule.effect.weight.is_some_and(|weight| weight < Do::WEIGHT);
+    limited || gated || rule.effect.share.is_some_and(|share| share.strictness() > 0.0)
 }
 
 /// A name is a claim if no part of it can be anything else.

@@ -7,7 +7,6 @@ use crate::explain::Field;
 use crate::matching::{Condition, Key, Match, Value};
 use crate::rule::{Mode, Origin, Rule};
 use crate::scope::Pattern;
-use crate::specificity;
 use crate::timestamp::Timestamp;
 
 /// Pairs that are compared at most, so that a file with 100,000 rules is checked in a moment. What is beyond is not warned
@@ -21,9 +20,9 @@ pub(super) fn find(rules: &[Rule], now: Timestamp) -> Vec<Warning> {
     let mut pairs = 0;
     let mut warnings = Vec::new();
     for rule in &rules {
-        for field in Field::ALL.into_iter().filter(|field| field.is_set(rule)) {
+        for field in Field::of(rule) {
             let others = candidates.of(rule).inspect(|_| pairs += 1);
-            let shield = others.filter(|other| field.is_set(other)).find(|other| shields(other, rule, field));
+            let shield = others.filter(|other| field.is_set(other)).find(|other| shields(other, rule, &field));
             warnings.extend(shield.map(|shield| Warning {
                 rule: rule.id.clone(),
                 kind: WarningKind::AlwaysShielded { field, by: shield.id.clone() },
@@ -87,7 +86,7 @@ fn is_broad(condition: &Condition) -> bool {
 }
 
 /// Whether `other` owns the field wherever and whenever `rule` matches.
-fn shields(other: &Rule, rule: &Rule, field: Field) -> bool {
+fn shields(other: &Rule, rule: &Rule, field: &Field) -> bool {
     let same_competition = other.origin == rule.origin || other.origin == Origin::BuiltIn;
     other.id != rule.id
         && same_competition
@@ -109,7 +108,7 @@ fn lasts_as_long(other: &Rule, rule: &Rule) -> bool {
 }
 
 /// Whatever value fits. With the same number of keys both have the same ones, since the other matches all that the rule does.
-fn outranks(other: &Rule, rule: &Rule, field: Field) -> bool {
+fn outranks(other: &Rule, rule: &Rule, field: &Field) -> bool {
     let keys = |rule: &Rule| rule.matching.conditions.len() + rule.matching.not.len();
     if other.priority != rule.priority {
         return other.priority > rule.priority;
@@ -118,22 +117,13 @@ fn outranks(other: &Rule, rule: &Rule, field: Field) -> bool {
         return keys(other) > keys(rule);
     }
     let alike = other.matching.is_same(&rule.matching) || (is_exact(other) && is_exact(rule));
-    let (others, rules) = (strictness(other, field), strictness(rule, field));
+    let (others, rules) = (field.strictness(other), field.strictness(rule));
     alike && (others > rules || (others == rules && other.id < rule.id))
 }
 
 fn is_exact(rule: &Rule) -> bool {
     let broad = |condition: &Condition| condition.key != Key::Table && is_broad(condition);
     !rule.matching.conditions.iter().any(broad)
-}
-
-fn strictness(rule: &Rule, field: Field) -> f64 {
-    let limits = rule.effect.limits;
-    match field {
-        Field::Share => rule.effect.share.map_or(0.0, crate::rule::Share::strictness),
-        Field::MaxConcurrency => specificity::of_limit(limits.max_concurrency),
-        Field::MaxConnections => specificity::of_limit(limits.max_connections),
-    }
 }
 
 /// Every condition of `wide` follows from one of `narrow`.

@@ -119,6 +119,7 @@ fn effect(dice: &mut impl Dice) -> Do {
     Do {
         share: dice.pick(&shares),
         limits: Limits { max_concurrency: dice.pick(&limits), max_connections: dice.pick(&limits) },
+        ..Do::default()
     }
 }
 

@@ -88,7 +88,7 @@ fn judged(judged: &Judged) -> Json {
         Facts::Trusted => "trusted facts",
     };
     let rule = |one: &admission::explain::Considered| {
-        let owns: Vec<&str> = one.owns.iter().map(|field| field.as_str()).collect();
+        let owns: Vec<String> = one.owns.iter().map(ToString::to_string).collect();
         json!({
             "rule": *one.rule,
             "origin": one.origin.as_str(),

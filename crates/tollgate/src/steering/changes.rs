@@ -15,7 +15,8 @@ impl Steering {
     /// A rule as JSON text.
     pub(super) fn add(&mut self, text: &str) -> Reply {
         let now = self.keeper.now();
-        let rule = config::rule::from_json_text(text, now).map_err(|problems| all(&problems))?;
+        let rule = config::rule::from_json_text(text, &self.reloader.plan().policy.gates, now)
+            .map_err(|problems| all(&problems))?;
         self.overlay.add(rule.clone(), now).map_err(refused)?;
         self.apply();
         info!(rule = %rule.id, by = rule.created_by, reason = rule.reason, expires = ?rule.expires, "a rule was added");
@@ -159,7 +160,7 @@ impl<'a> Change<'a> {
                 object.insert(rules_key.to_owned(), json!(text));
             }
         }
-        config::rule::from_json(&rule, now).map_err(|mut problems| {
+        config::rule::from_json(&rule, &[], now).map_err(|mut problems| {
             for problem in &mut problems {
                 if let Some((_, key)) = of_rule.iter().find(|(rules_key, _)| problem.key == *rules_key) {
                     problem.key = (*key).to_owned();

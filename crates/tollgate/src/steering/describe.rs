@@ -26,7 +26,7 @@ impl Steering {
 
     /// A rule as it would be written, with where it stands and what it did.
     fn rule_json(&self, rule: &Rule, compiled: Option<&CompiledRule>, policy: &Policy, now: Timestamp) -> Json {
-        let mut json = config::rule::to_json(rule);
+        let mut json = config::rule::shown_json(rule, &self.reloader.plan().policy.gates);
         let (running, sessions) = self.keeper.used(&rule.id);
         if let Some(object) = json.as_object_mut() {
             let mut put = |key: &str, value: Json| object.insert(key.to_owned(), value);

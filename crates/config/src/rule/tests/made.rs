@@ -1,12 +1,13 @@
 //! Any rule that can be, for property tests.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rules::{
-    Action, Active, Condition, Days, Do, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
+    Action, Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
     Timestamp, Value,
 };
 use statement::{Class, Fingerprint, Shapes};
@@ -16,10 +17,11 @@ const A_YEAR: i64 = 365 * 24 * 3_600_000;
 /// Of the run time, in force at `now`.
 pub(crate) fn rule(random: &mut StdRng, now: Timestamp) -> Rule {
     let effect = effect(random);
+    let at_login = effect.limits.max_connections.is_some() || effect.thresholds.contains_key("connections_used");
     Rule {
         id: format!("r{}-{}", random.random::<u32>(), pick(random, &["INC-1", "a.b", "é:@_"])).into(),
         origin: Origin::Runtime,
-        matching: matching(random, effect.limits.max_connections.is_some()),
+        matching: matching(random, at_login),
         effect,
         action: maybe(random, |random| pick(random, &[Action::Delay, Action::Reject])),
         max_delay: maybe(random, |random| Duration::from_millis(random.random_range(0..=3_600_000))),
@@ -62,7 +64,30 @@ fn effect(random: &mut StdRng) -> Do {
     if share.is_none() && limits == Limits::default() {
         limits.max_concurrency = Some(4);
     }
-    Do { share, limits }
+    let exempt = share == Some(Share::Exempt);
+    Do {
+        share,
+        limits,
+        thresholds: thresholds(random),
+        skip_gates: maybe(random, skip_gates).filter(|_| !exempt),
+        weight: maybe(random, |random| pick(random, &[0.01, 1.0, 2.5, 100.0])),
+    }
+}
+
+/// As those of [`super::gates`] can be written.
+fn thresholds(random: &mut StdRng) -> BTreeMap<GateName, f64> {
+    let mut thresholds = BTreeMap::new();
+    thresholds.extend(maybe(random, |random| {
+        ("lag".into(), Duration::from_millis(random.random_range(1..86_400_000)).as_secs_f64())
+    }));
+    thresholds.extend(maybe(random, |random| ("threads_running".into(), pick(random, &[40.0, 0.1 + 0.2, 1e9]))));
+    thresholds.extend(maybe(random, |random| ("connections_used".into(), pick(random, &[0.9, 0.995, 1.0, 1.0 / 3.0]))));
+    thresholds
+}
+
+fn skip_gates(random: &mut StdRng) -> BTreeSet<GateName> {
+    let gates = ["lag", "threads_running"];
+    gates.into_iter().filter(|_| random.random()).map(GateName::from).collect()
 }
 
 fn matching(random: &mut StdRng, only_connection: bool) -> Match {

@@ -135,7 +135,7 @@ fn a_command_line_is_a_rule() {
         expected["created_by"] = json!("me@here");
         assert_eq!(rule(line), expected, "{line:?}");
         // Whatever a command line can say is a rule that the proxy takes.
-        config::rule::from_json(&rule(line), now).unwrap_or_else(|wrong| panic!("{line:?}: {wrong:?}"));
+        config::rule::from_json(&rule(line), &[], now).unwrap_or_else(|wrong| panic!("{line:?}: {wrong:?}"));
     }
     assert_eq!(rule(&["--created-by", "bot", "--hold"])["created_by"], "bot");
 }

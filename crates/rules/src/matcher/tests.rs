@@ -1,0 +1,2 @@
+use super::Matcher;
+use crate::samples::{asked, client, matching_of};
