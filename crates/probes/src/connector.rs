@@ -1,0 +1,91 @@
+//! How the proxy's own user connects to a server, straight and never through the proxy.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use mysql_async::{Conn, OptsBuilder, SslOpts};
+
+use crate::settings::{Address, Endpoint, Login, TlsMode};
+
+/// By which the server's own lists tell our connections from the clients'.
+pub const PROGRAM_NAME: &str = "tollgate-probe";
+
+/// Answers that are longer are no answers to what we ask.
+const LARGEST_PACKET: usize = 1 << 20;
+
+#[derive(Clone)]
+pub struct Connector {
+    opts: OptsBuilder,
+    tls: TlsMode,
+}
+
+/// The options hold the password.
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector").field("tls", &self.tls).finish_non_exhaustive()
+    }
+}
+
+impl Connector {
+    pub fn new(endpoint: &Endpoint, login: &Login) -> Connector {
+        have_a_crypto_provider();
+        let opts = OptsBuilder::default()
+            .user(Some(&login.user))
+            .pass(Some(login.password.expose()))
+            .connect_attribute("program_name", PROGRAM_NAME)
+            // Given, so that nothing is asked at the start.
+            .max_allowed_packet(Some(LARGEST_PACKET))
+            .wait_timeout(Some(60))
+            .prefer_socket(Some(false));
+        let opts = match &endpoint.address {
+            Address::Tcp { host, port } => opts.ip_or_hostname(host).tcp_port(*port),
+            Address::Socket(path) => opts.socket(Some(path.display().to_string())),
+        };
+        Connector { opts: opts.ssl_opts(tls(endpoint)), tls: endpoint.tls.mode }
+    }
+
+    /// A connection of its own; to the address that the server's name stood for, if that is given.
+    ///
+    /// Cancel safe: what was opened is closed.
+    pub async fn connect(&self, address: Option<SocketAddr>) -> mysql_async::Result<Conn> {
+        let opts = match address {
+            Some(address) => self.opts.clone().ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
+            None => self.opts.clone(),
+        };
+        match Conn::new(opts.clone()).await {
+            Err(mysql_async::Error::Driver(mysql_async::DriverError::NoClientSslFlagFromServer))
+                if self.tls == TlsMode::Preferred =>
+            {
+                Conn::new(opts.ssl_opts(None::<SslOpts>)).await
+            }
+            connected => connected,
+        }
+    }
+}
+
+fn tls(endpoint: &Endpoint) -> Option<SslOpts> {
+    let Address::Tcp { host, .. } = &endpoint.address else { return None };
+    let tls = &endpoint.tls;
+    let verified = match tls.mode {
+        TlsMode::Disabled => return None,
+        TlsMode::Preferred | TlsMode::Required => {
+            return Some(
+                SslOpts::default().with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
+            );
+        }
+        TlsMode::VerifyCa => SslOpts::default().with_danger_skip_domain_validation(true),
+        // Given in any case: the address that is dialled may be one that the name stood for.
+        TlsMode::VerifyIdentity => SslOpts::default()
+            .with_danger_tls_hostname_override(Some(tls.server_name.clone().unwrap_or_else(|| host.clone()))),
+    };
+    let ca: Vec<PathBuf> = tls.ca.iter().cloned().collect();
+    Some(verified.with_root_certs(ca.into_iter().map(Into::into).collect()))
+}
+
+/// The driver takes the process's; without one it would panic at its first handshake.
+fn have_a_crypto_provider() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody else may have been faster, and theirs will do.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    }
+}

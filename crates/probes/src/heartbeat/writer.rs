@@ -1,0 +1,215 @@
+//! Writes the beats, each a transaction of its own, on a connection of its own.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use health::{Unknown, Work};
+use mysql_async::prelude::Queryable;
+use rand::RngExt;
+use tracing::{error, info, warn};
+
+use super::{Heart, row, table};
+use crate::ask::variables::is_on;
+use crate::complaints::Complaints;
+use crate::line::{Line, Open};
+use crate::pace::{Tick, Ticker};
+use crate::rows::text;
+use crate::settings::{Heartbeat, MissingTable};
+use crate::trouble;
+
+/// A write that hangs is given up after the deadline of a sample at first, and then later and later: the server may
+/// not notice that nobody waits for it, and each that was given up may stay behind there.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Writer {
+    pub(crate) line: Line,
+    pub(crate) ticker: Ticker,
+    pub(crate) heartbeat: Arc<Heartbeat>,
+    pub(crate) heart: Arc<Heart>,
+    pub(crate) timeout: Duration,
+    pub(crate) work: Arc<dyn Fn() -> Work + Send + Sync>,
+}
+
+/// The beat that is being written, until it is confirmed: one whose answer was lost may have been committed, and must not
+/// come to stand for more than it did.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    number: u64,
+    work: Option<Work>,
+}
+
+/// What the writer remembers between beats.
+#[derive(Debug, Clone)]
+struct Life {
+    run: Option<u64>,
+    /// The server on which the last beat was confirmed.
+    server: Option<Arc<str>>,
+    next: Next,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Wrote {
+        run: u64,
+        at: Instant,
+        server: Arc<str>,
+        shared: bool,
+    },
+    /// A server that is read-only lets some users write all the same, and ours may be one: what it wrote there would be
+    /// on no other server.
+    ReadOnly,
+}
+
+impl Writer {
+    pub(crate) async fn run(mut self) {
+        let mut life = Life { run: None, server: None, next: Next { number: 1, work: None } };
+        let mut complaints = Complaints::new("the heartbeat cannot be written");
+        let mut patience = self.timeout;
+        let mut tidied = false;
+        loop {
+            if self.ticker.tick().await == Tick::Woken {
+                self.line.hurry();
+            }
+            let now = Instant::now();
+            self.heart.is_due(now);
+            if self.line.rests() {
+                continue;
+            }
+            let work = *life.next.work.get_or_insert_with(|| (self.work)());
+            let (heartbeat, heart) = (self.heartbeat.clone(), self.heart.clone());
+            let attempt = life.clone();
+            let beaten = self.line.ask(now + patience, |mut open: Open| async move {
+                let beaten = beat(&mut open, &heartbeat, &heart, &attempt).await;
+                (open, beaten)
+            });
+            match beaten.await {
+                Ok(Outcome::Wrote { run, at, server, shared }) => {
+                    self.heart.wrote(run, life.next.number, at, work);
+                    self.sharing(shared);
+                    let next = Next { number: life.next.number.saturating_add(1), work: None };
+                    life = Life { run: Some(run), server: Some(server), next };
+                    patience = self.timeout;
+                    self.line.renew_early(false);
+                    complaints.fine();
+                    if !std::mem::replace(&mut tidied, true) {
+                        self.tidy().await;
+                    }
+                }
+                Ok(Outcome::ReadOnly) => {
+                    self.heart.failed(Unknown::Failed);
+                    // Soon another server may answer to this address.
+                    self.line.renew_early(true);
+                    complaints.say(Unknown::Failed, &"the server is read-only");
+                }
+                Err((_, Some(error))) if table::is_missing(trouble::code(&error)) => {
+                    self.heart.failed(Unknown::Failed);
+                    self.missing(&mut complaints).await;
+                }
+                Err((why, error)) => {
+                    self.heart.failed(why);
+                    if why == Unknown::TimedOut && error.is_none() {
+                        patience = (patience * 2).min(LONGEST_PATIENCE.max(self.timeout));
+                    }
+                    complaints.failed(why, error.as_ref());
+                }
+            }
+        }
+    }
+
+    fn sharing(&self, shared: bool) {
+        if shared && !self.heart.state().shared_row {
+            error!(
+                proxy = self.heartbeat.proxy,
+                "somebody else writes this proxy's heartbeat row, so that lag cannot be measured by it: give every proxy a name of its own"
+            );
+        }
+        self.heart.row_is_shared(shared);
+    }
+
+    async fn missing(&mut self, complaints: &mut Complaints) {
+        let statements = table::statements(&self.heartbeat);
+        match self.heartbeat.missing {
+            MissingTable::SayHow => {
+                complaints
+                    .say(Unknown::Failed, &format!("its table is missing; make it with: {};", statements.join("; ")));
+            }
+            MissingTable::Create => {
+                let made = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
+                    let mut made = Ok(());
+                    for statement in statements {
+                        if made.is_ok() {
+                            made = open.connection.query_drop(statement).await;
+                        }
+                    }
+                    (open, made)
+                });
+                match made.await {
+                    Ok(()) => info!(table = table::name(&self.heartbeat), "made the heartbeat's table"),
+                    Err((why, error)) => {
+                        self.heart.failed(why);
+                        complaints.failed(why, error.as_ref());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rows of proxies that are no more.
+    async fn tidy(&mut self) {
+        let sql = format!("DELETE FROM {} WHERE written < NOW(6) - INTERVAL 1 DAY", table::name(&self.heartbeat));
+        let tidied = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
+            let tidied = open.connection.query_drop(sql).await;
+            (open, tidied)
+        });
+        if let Err((why, _)) = tidied.await {
+            warn!(%why, "old rows of the heartbeat's table could not be removed");
+        }
+    }
+}
+
+/// Looks before it writes: whether it may, and who wrote last.
+async fn beat(open: &mut Open, heartbeat: &Heartbeat, heart: &Heart, life: &Life) -> mysql_async::Result<Outcome> {
+    let (table, proxy) = (table::name(heartbeat), table::proxy(heartbeat));
+    let look = format!("SELECT @@global.read_only, (SELECT run FROM {table} WHERE proxy = ?)");
+    let seen: Option<mysql_async::Row> = open.connection.exec_first(look, (&proxy,)).await?;
+    let read_only = seen.as_ref().and_then(|row| row.as_ref(0)).and_then(text).unwrap_or_default();
+    let last_run = row::number(seen.as_ref().and_then(|row| row.as_ref(1)));
+    if is_on(&read_only) {
+        return Ok(Outcome::ReadOnly);
+    }
+    let same_server = life.server.as_ref() == Some(&open.identity.id);
+    if !same_server {
+        heart.forget();
+    }
+    let run = life.run.unwrap_or_else(|| new_run(last_run));
+    let number = life.next.number;
+    let write = format!(
+        "INSERT INTO {table} (proxy, run, beat, written) VALUES (?, ?, ?, NOW(6)) \
+         ON DUPLICATE KEY UPDATE run = ?, beat = ?, written = NOW(6)"
+    );
+    open.connection.exec_drop(write, (&proxy, run, number, run, number)).await?;
+    let shared = same_server && last_run != Some(run);
+    Ok(Outcome::Wrote { run, at: Instant::now(), server: open.identity.id.clone(), shared })
+}
+
+/// Higher than every one before it, whatever our clock says; and, by chance, another than that of a proxy that starts with
+/// the same name at the same moment.
+fn new_run(last: Option<u64>) -> u64 {
+    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+    let time = u64::try_from(millis).unwrap_or(0).saturating_mul(1 << 20);
+    let chance = rand::rng().random_range(0..1 << 20);
+    time.saturating_add(chance).max(last.map_or(0, |last| last.saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_higher_than_the_one_before_whatever_the_clock_says() {
+        let first = new_run(None);
+        assert!(first > 1_600_000_000_000 << 20);
+        assert_eq!(new_run(Some(u64::MAX - 9)), u64::MAX - 8);
+        assert!(new_run(Some(7)) >= first - (1 << 20));
+    }
+}

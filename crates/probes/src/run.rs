@@ -1,0 +1,143 @@
+//! The probes, put together: a task a server, so that none waits for another.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use health::{ServerName, Work};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tracing::error;
+
+use crate::connector::Connector;
+use crate::custom::{self, CustomMetric, On};
+use crate::event::{Event, Outbox};
+use crate::heartbeat::Heart;
+use crate::heartbeat::writer::Writer;
+use crate::line::Line;
+use crate::pace::{Pace, Ticker};
+use crate::primary::Primary;
+use crate::replica::Replica;
+use crate::settings::{Endpoint, Replicas, Settings};
+
+/// The work that has been committed so far; asked at every heartbeat.
+pub type WorkSoFar = Arc<dyn Fn() -> Work + Send + Sync>;
+
+/// Where it all starts.
+#[derive(Debug)]
+pub struct Probes {}
+
+/// What every task needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Common {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) pace: watch::Receiver<Pace>,
+    pub(crate) custom: watch::Receiver<Arc<Vec<CustomMetric>>>,
+    pub(crate) outbox: Outbox,
+    pub(crate) heart: Option<Arc<Heart>>,
+    /// What times are counted from.
+    pub(crate) epoch: Instant,
+    /// The offset of the primary's clock.
+    pub(crate) primary_clock: watch::Sender<Option<f64>>,
+}
+
+/// So many discoveries in a row must miss a replica before it is forgotten: it may be about to connect again.
+const MISSES: u32 = 2;
+
+impl Probes {
+    /// Asks for as long as it is polled; dropping it ends every task and connection. Must run inside a tokio runtime.
+    ///
+    /// `pace`: a quicker one wakes everything at once. `events`: should have room for some samples of all servers; what
+    /// does not fit is lost and counted, except changes, which wait.
+    pub async fn run(
+        settings: Settings,
+        pace: watch::Receiver<Pace>,
+        custom: watch::Receiver<Arc<Vec<CustomMetric>>>,
+        work: WorkSoFar,
+        events: mpsc::Sender<Event>,
+    ) -> Infallible {
+        let heart = settings.heartbeat.is_some().then(|| Arc::new(Heart::new()));
+        let common = Common {
+            settings: Arc::new(settings),
+            pace,
+            custom,
+            outbox: Outbox::new(events),
+            heart,
+            epoch: Instant::now(),
+            primary_clock: watch::Sender::new(None),
+        };
+        let mut tasks = JoinSet::new();
+        let (found, mut discovered) = watch::channel(Vec::new());
+        tasks.spawn(Primary::new(&common, found).run());
+        tasks.spawn(custom::http::run(common.clone()));
+        tasks.spawn(custom::sql::run(common.clone(), common.settings.primary.clone(), On::Primary));
+        if let Some(writer) = writer(&common, work) {
+            tasks.spawn(writer.run());
+        }
+        let mut replicas = Followers::default();
+        if let Replicas::Listed(listed) = &common.settings.replicas {
+            replicas.set(listed, &common, &mut tasks);
+        }
+        loop {
+            tokio::select! {
+                Ok(()) = discovered.changed() => {
+                    let found = discovered.borrow_and_update().clone();
+                    replicas.set(&found, &common, &mut tasks);
+                }
+                Some(Err(end)) = tasks.join_next() => if !end.is_cancelled() {
+                    error!(error = %end, "a probe has ended, which is a bug: its metrics will be stale");
+                }
+            }
+        }
+    }
+}
+
+fn writer(common: &Common, work: WorkSoFar) -> Option<Writer> {
+    let settings = &common.settings;
+    let heart = common.heart.clone()?;
+    let heartbeat = Arc::new(settings.heartbeat.clone()?);
+    let connector = Connector::new(&settings.primary, &settings.login);
+    let line = Line::new(connector, settings.timeout).renewed(settings.primary.address.is_a_name());
+    let ticker = Ticker::new(common.pace.clone());
+    Some(Writer { line, ticker, heartbeat, heart, timeout: settings.timeout, work })
+}
+
+/// The replicas that are being asked.
+#[derive(Debug, Default)]
+struct Followers {
+    known: HashMap<ServerName, Follower>,
+}
+
+#[derive(Debug)]
+struct Follower {
+    tasks: [AbortHandle; 2],
+    missed: u32,
+}
+
+impl Followers {
+    fn set(&mut self, found: &[Endpoint], common: &Common, tasks: &mut JoinSet<()>) {
+        for endpoint in found {
+            let follower = self.known.entry(endpoint.name()).or_insert_with(|| Follower {
+                tasks: [
+                    tasks.spawn(Replica::new(common, endpoint).run()),
+                    tasks.spawn(custom::sql::run(common.clone(), endpoint.clone(), On::Replicas)),
+                ],
+                missed: 0,
+            });
+            follower.missed = 0;
+        }
+        self.known.retain(|name, follower| {
+            if found.iter().any(|endpoint| endpoint.name() == *name) {
+                return true;
+            }
+            follower.missed += 1;
+            if follower.missed < MISSES {
+                return true;
+            }
+            follower.tasks.iter().for_each(AbortHandle::abort);
+            common.outbox.send(Event::Gone(name.clone()));
+            false
+        });
+    }
+}
