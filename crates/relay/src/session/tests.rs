@@ -10,6 +10,7 @@ mod pair;
 mod pipelined;
 mod redirects;
 mod replies;
+mod settled;
 mod sizes;
 mod stalled;
 mod transactions;

@@ -1,7 +1,7 @@
 //! A session between two ends that the test holds.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ pub(super) struct Gate {
     in_transaction: AtomicBool,
     refused: Mutex<VecDeque<Command>>,
     held: Mutex<Option<Command>>,
+    settled: AtomicUsize,
 }
 
 impl Gate {
@@ -53,6 +54,11 @@ impl Gate {
     /// Whether the last command that was asked about stands in a transaction.
     pub(super) fn in_transaction(&self) -> bool {
         self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// How many replies have ended.
+    pub(super) fn settled(&self) -> usize {
+        self.settled.load(Ordering::Relaxed)
     }
 
     /// What was asked since the last look.
@@ -74,6 +80,10 @@ impl Admission for Everyone {
 impl port::Gate for Everyone {
     fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
         self.0.ask(ask)
+    }
+
+    fn settled(&mut self, _outcome: port::Outcome) {
+        self.0.settled.fetch_add(1, Ordering::Relaxed);
     }
 }
 
