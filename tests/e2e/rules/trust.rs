@@ -13,7 +13,7 @@ const ALL_BUT_ONE: &str = "rules:\n\
 
 const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
 
-fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw {
+pub(super) fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw {
     let mut block = Vec::new();
     for (key, value) in attributes {
         for text in [key, value] {
@@ -30,7 +30,7 @@ fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw 
 }
 
 /// COM_QUERY with string attributes in front.
-fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
+pub(super) fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
     let mut body = vec![u8::try_from(attributes.len()).expect("few"), 1];
     if !attributes.is_empty() {
         body.extend(std::iter::repeat_n(0, attributes.len().div_ceil(8)));
@@ -49,7 +49,7 @@ fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
     super::answer(raw)
 }
 
-type Pairs = Vec<(&'static str, &'static str)>;
+pub(super) type Pairs = Vec<(&'static str, &'static str)>;
 
 /// Everything that a client can say of itself: attributes, query attributes, a text.
 fn disguises() -> Vec<(Pairs, Pairs, String)> {
