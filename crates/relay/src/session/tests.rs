@@ -6,6 +6,7 @@ mod execute_refused;
 mod farewell;
 mod files;
 mod held;
+mod left;
 mod pair;
 mod pipelined;
 mod redirects;

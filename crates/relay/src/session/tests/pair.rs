@@ -38,6 +38,8 @@ pub(super) struct Gate {
     refused: Mutex<VecDeque<Command>>,
     held: Mutex<Option<Command>>,
     settled: AtomicUsize,
+    /// Of commands on their way.
+    permits: Arc<()>,
 }
 
 impl Gate {
@@ -59,6 +61,11 @@ impl Gate {
     /// How many replies have ended.
     pub(super) fn settled(&self) -> usize {
         self.settled.load(Ordering::Relaxed)
+    }
+
+    /// Permits that have not been given back.
+    pub(super) fn permits(&self) -> usize {
+        Arc::strong_count(&self.permits) - 1
     }
 
     /// What was asked since the last look.
@@ -99,7 +106,7 @@ impl Gate {
             refused.pop_front();
             return Verdict::Refuse(Refusal { code: 1226, sqlstate: *b"HY000", message: "refused".to_owned() });
         }
-        Verdict::Pass(Permit::free())
+        Verdict::Pass(Permit::holding(Box::new(Arc::clone(&self.permits))))
     }
 }
 
@@ -200,6 +207,11 @@ impl Pair {
 
     pub(super) async fn upstream_sends(&mut self, bytes: &[u8]) {
         self.upstream.write_all(bytes).await.unwrap();
+    }
+
+    /// The client's end goes.
+    pub(super) fn leaves(&mut self) {
+        self.client = tokio::io::duplex(1).0;
     }
 
     /// The upstream's end goes; the test has nothing more to do with it.
