@@ -19,7 +19,8 @@ fn attributes(pairs: &[(&str, &str)]) -> Vec<u8> {
     wire::attributes::with_own(b"", &pairs, usize::MAX).block
 }
 
-fn change(raw: &mut Raw, login: Login, database: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
+/// Becomes another user: the OK, or the ERR.
+pub(crate) fn change(raw: &mut Raw, login: Login, database: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
     let block = attributes(&[("who", "after"), ("_tollgate_client_address", "forged")]);
     let change = ChangeUser {
         user: login.user.as_bytes(),

@@ -1,11 +1,15 @@
 //! Rules before a real MySQL: whom they concern, what they do, and that nobody escapes.
 
+mod charsets;
 mod concurrency;
 mod dice;
+mod graces;
 mod held;
+mod keys;
 mod protocols;
 mod reload;
 mod restart;
+mod said;
 mod transactions;
 mod trust;
 
@@ -41,7 +45,11 @@ impl Answer {
 
 /// Runs a statement to the end of its reply, be it several results.
 fn run(raw: &mut Raw, sql: &str) -> Answer {
-    raw.query(sql);
+    run_bytes(raw, sql.as_bytes())
+}
+
+fn run_bytes(raw: &mut Raw, sql: &[u8]) -> Answer {
+    raw.command(0x03, sql);
     answer(raw)
 }
 

@@ -175,17 +175,19 @@ impl Session {
             under_way.turn = Turn::Upstream;
         }
         match shape {
-            ReplyShape::None => {}
-            ReplyShape::BinlogEvents => Box::pin(self.copy_binlog()).await?,
+            ReplyShape::None => self.settle(command, reading),
+            ReplyShape::BinlogEvents => {
+                Box::pin(self.copy_binlog()).await?;
+                self.settle(command, reading);
+            }
             ReplyShape::Simple
             | ReplyShape::Text
             | ReplyShape::Results
             | ReplyShape::Prepare
             | ReplyShape::Fields
             | ReplyShape::Rows
-            | ReplyShape::Login => self.copy_reply().await?,
+            | ReplyShape::Login => self.copy_reply(command, reading).await?,
         }
-        self.settle(command, reading);
         // The rest of a command that was cut must not be taken for the next; and an error out of step is a server's last.
         if sent == Sent::CutShort || self.tracker.out_of_step {
             return Err(SessionError::UpstreamGone);

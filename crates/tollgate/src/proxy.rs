@@ -163,7 +163,7 @@ fn upstream(plan: &Plan, counters: &Arc<Counters>) -> anyhow::Result<Upstream> {
 
 fn listener_settings(from: &config::Listener) -> ListenerSettings {
     ListenerSettings {
-        name: from.address.to_string(),
+        name: from.name.clone(),
         address: match &from.address {
             config::ListenAddress::Tcp(address) => ListenAddress::Tcp(*address),
             config::ListenAddress::Socket(path) => ListenAddress::Unix(path.clone()),

@@ -10,7 +10,7 @@ mod policy;
 mod report;
 mod whom;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -45,8 +45,8 @@ pub(crate) struct Steering {
     digests: Arc<Digests>,
     /// Counts up with every policy, whoever changed it.
     generation: u64,
-    /// Rules whose coming end has been logged.
-    warned: HashSet<RuleId>,
+    /// Rules whose coming end has been logged, with that end.
+    warned: HashMap<RuleId, Timestamp>,
     /// What was last wrong with the file, so that it is said once.
     report: Report,
 }
@@ -76,7 +76,7 @@ impl Steering {
             file: Arc::default(),
             digests,
             generation,
-            warned: HashSet::new(),
+            warned: HashMap::new(),
             report: Report::default(),
         };
         let (of_file, of_run_time) = (plan.policy.rules.len(), steering.overlay.rules().len());
@@ -212,7 +212,6 @@ impl Steering {
             Ok(over) => {
                 for rule in &over {
                     info!(rule = %rule.id, "a rule has expired");
-                    self.warned.remove(&rule.id);
                 }
                 self.apply();
             }
@@ -220,15 +219,15 @@ impl Steering {
         }
     }
 
+    /// Once for each end: one that has moved comes near again.
     fn warn_of_ends(&mut self, now: Timestamp) {
         let policy = self.keeper.policy();
-        for rule in policy.rules.rules().iter().filter(|rule| lifetime::is_ending(rule, now)) {
-            if self.warned.insert(rule.id.clone())
-                && let Some(expires) = rule.expires
-            {
-                let left = expires.since(now).as_secs();
-                warn!(rule = %rule.id, seconds_left = left, "a rule is about to expire; extend it if it is still needed");
-            }
+        let ending = policy.rules.rules().iter().filter(|rule| lifetime::is_ending(rule, now));
+        let ending = ending.filter_map(|rule| Some((rule.id.clone(), rule.expires?))).collect();
+        let warned = std::mem::replace(&mut self.warned, ending);
+        for (rule, expires) in self.warned.iter().filter(|(rule, expires)| warned.get(*rule) != Some(expires)) {
+            let left = expires.since(now).as_secs();
+            warn!(%rule, seconds_left = left, "a rule is about to expire; extend it if it is still needed");
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct RawOptions {
     pub(crate) capabilities: Capabilities,
     pub(crate) database: Option<&'static [u8]>,
     pub(crate) attributes: Option<Vec<u8>>,
+    /// The collation of the login request.
+    pub(crate) collation: u8,
 }
 
 impl Default for RawOptions {
@@ -39,6 +41,8 @@ impl Default for RawOptions {
                 | Capabilities::LOCAL_FILES,
             database: None,
             attributes: None,
+            // utf8mb4_general_ci
+            collation: 45,
         }
     }
 }
@@ -94,7 +98,7 @@ impl Raw {
         let request = LoginRequest {
             capabilities,
             max_packet: 1 << 30,
-            charset: 45,
+            charset: options.collation,
             filler: [0; 23],
             user: login.user.as_bytes(),
             auth_response: b"",

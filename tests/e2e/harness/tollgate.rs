@@ -141,9 +141,13 @@ impl Tollgate {
 
     /// `None`: it did not answer.
     pub(crate) fn try_post(&self, path: &str, body: &str) -> Option<(u16, String)> {
+        self.request("POST", path, body)
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(self.http).ok()?;
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             self.http,
             body.len()
         );
@@ -187,6 +191,25 @@ impl Tollgate {
         let (status, body) = self.get("/clients");
         assert_eq!(status, 200, "{body}");
         body
+    }
+
+    /// A number that is counted for every client, such as `held`, of all clients together.
+    pub(crate) fn counted(&self, what: &str) -> u64 {
+        let answer: serde_json::Value = serde_json::from_str(&self.clients()).expect("JSON");
+        let clients = answer["clients"].as_array().expect("clients");
+        clients.iter().map(|client| client[what].as_u64().expect("a number")).sum()
+    }
+
+    /// Adds a rule at run time; it is in force when this returns.
+    pub(crate) fn add_rule(&self, rule: &serde_json::Value) {
+        let (status, body) = self.post("/rules", &rule.to_string());
+        assert_eq!(status, 201, "{body}");
+    }
+
+    /// Ends a rule of the run time; it is out of force when this returns.
+    pub(crate) fn end_rule(&self, id: &str) {
+        let (status, body) = self.request("DELETE", &format!("/rules/{id}"), "").expect("an answer");
+        assert_eq!(status, 200, "{body}");
     }
 
     /// Resident memory, in bytes.

@@ -8,7 +8,7 @@ use crate::harness::Raw;
 const WRITES_STOP: &str = "rules:\n\
     - { id: writes-stop, match: { class: [write, call, unparsed, ddl] }, do: { rejection_ratio: 1 }, permanent: true }\n";
 
-fn prepare(raw: &mut Raw, sql: &str) -> Option<u32> {
+pub(super) fn prepare(raw: &mut Raw, sql: &str) -> Option<u32> {
     raw.command(0x16, sql.as_bytes());
     let ok = raw.read().expect("a reply");
     let prepared = wire::PrepareOk::decode(&ok, wire::Capabilities::PROTOCOL_41).ok()?;

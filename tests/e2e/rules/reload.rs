@@ -3,25 +3,36 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sandbox::{APP, ETL};
+use serde_json::{Value, json};
 
-use super::{AT_ONCE, Answer, ruled, run};
+use super::{AT_ONCE, Answer, ruled, run, word};
 use crate::harness::{Raw, wait_until};
 
 const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
+const EVERYONE: &str = "scope: \"*\"";
 
-/// Two rules that always go together: who sees one without the other sees half a plan.
+/// Everyone stops but `app`, in every plan, by rules with other ids: who sees one rule without the other sees `app` refused, or
+/// `etl` pass.
 fn plan(number: usize) -> String {
-    let (passes, stops) = if number.is_multiple_of(2) { ("app", "etl") } else { ("etl", "app") };
     format!(
         "rules:\n\
-         - {{ id: passes-{number}, match: {{ user: {passes} }}, do: {{ rejection_ratio: 0 }}, permanent: true }}\n\
-         - {{ id: stops-{number}, match: {{ user: {stops} }}, do: {{ rejection_ratio: 1 }}, permanent: true }}\n"
+         - {{ id: app-{number}, match: {{ user: app }}, do: {{ rejection_ratio: 0 }}, permanent: true }}\n\
+         - {{ id: stops-{number}, match: {{ {EVERYONE} }}, do: {{ rejection_ratio: 1 }}, permanent: true }}\n"
     )
 }
 
 #[test]
 fn a_thousand_reloads_under_load() {
     let tollgate = ruled(&format!("{AT_ONCE}{}", plan(0)));
+    let run_time =
+        json!({ "id": "of-run-time", "match": { "user": "nobody" }, "do": { "hold": true }, "reason": "test" });
+    tollgate.add_rule(&run_time);
+    let expires = || {
+        let answer: Value = serde_json::from_str(&tollgate.get("/rules").1).expect("JSON");
+        let mut rules = answer["rules"].as_array().expect("rules").iter();
+        rules.find(|rule| rule["id"] == "of-run-time").expect("the rule")["expires"].clone()
+    };
+    let ends = expires();
     let (over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for login in [APP, ETL, APP, ETL] {
@@ -29,10 +40,12 @@ fn a_thousand_reloads_under_load() {
             scope.spawn(move || {
                 let mut raw = Raw::login(tollgate.address, login);
                 while !over.load(Ordering::Relaxed) {
-                    match run(&mut raw, READ) {
-                        Answer::Done => {}
-                        Answer::Err(1226, message) => assert!(message.contains("rule=stops-"), "{message}"),
-                        other => panic!("{other:?}"),
+                    let answer = run(&mut raw, READ);
+                    if login == APP {
+                        assert_eq!(answer, Answer::Done, "half a plan");
+                    } else {
+                        let Answer::Err(1226, message) = answer else { panic!("half a plan: {answer:?}") };
+                        assert!(word(&message, "rule").starts_with("stops-"), "{message}");
                     }
                     asked.fetch_add(1, Ordering::Relaxed);
                 }
@@ -43,15 +56,15 @@ fn a_thousand_reloads_under_load() {
             assert_eq!(tollgate.post("/reload", "").0, 200);
             // What has been put in force is in force.
             if number.is_multiple_of(100) {
-                let (passes, stops) = if number.is_multiple_of(2) { (APP, ETL) } else { (ETL, APP) };
-                assert_eq!(run(&mut Raw::login(tollgate.address, passes), READ), Answer::Done);
-                assert!(run(&mut Raw::login(tollgate.address, stops), READ).is_refused());
+                let Answer::Err(_, message) = run(&mut Raw::login(tollgate.address, ETL), READ) else { panic!("half") };
+                assert_eq!(word(&message, "rule"), format!("stops-{number}"));
             }
         }
         over.store(true, Ordering::Relaxed);
     });
     assert!(asked.load(Ordering::Relaxed) > 1000);
-    assert_eq!(tollgate.generation(), 1001);
+    assert_eq!(tollgate.generation(), 1002);
+    assert_eq!(expires(), ends, "a rule neither gains nor loses time");
 }
 
 #[test]
@@ -65,11 +78,11 @@ fn a_changed_file_is_in_force_without_being_asked_for() {
     // By a rename into place, as editors and configuration tools do it.
     let text = std::fs::read_to_string(tollgate.config()).expect("the file");
     let other = tollgate.config().with_extension("new");
-    std::fs::write(&other, text.replace("stops-0", "stops-2").replace("user: etl", "user: app2")).expect("writing");
+    std::fs::write(&other, text.replace("stops-0", "stops-2").replace(EVERYONE, "user: app2")).expect("writing");
     std::fs::rename(&other, tollgate.config()).expect("renaming");
     wait_until("it is not in force any more", || run(&mut raw, READ) == Answer::Done);
     // SIGHUP.
-    tollgate.rewrite(|yaml| yaml.replace("user: app2", "user: etl"));
+    tollgate.rewrite(|yaml| yaml.replace("user: app2", EVERYONE));
     tollgate.signal("HUP");
     wait_until("it is again", || run(&mut raw, READ).is_refused());
 }
@@ -82,7 +95,7 @@ fn a_broken_file_changes_nothing_and_says_where() {
     let mut app = Raw::login(tollgate.address, APP);
     for (broken, said) in [
         (good.replace("rejection_ratio: 1", "rejection_ratio: 7"), "rejection_ratio"),
-        (good.replace("user: etl", "usr: etl"), "usr"),
+        (good.replace("user: app", "usr: app"), "usr"),
         (format!("{good}nonsense: ["), "proxy.yaml:"),
         (good.replace("permanent: true", "permanent: maybe"), "permanent"),
         (good[..good.len() / 2].to_owned(), "beginning"),

@@ -13,7 +13,7 @@ const ALL_BUT_ONE: &str = "rules:\n\
 
 const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
 
-fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw {
+pub(super) fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw {
     let mut block = Vec::new();
     for (key, value) in attributes {
         for text in [key, value] {
@@ -30,7 +30,7 @@ fn login(tollgate: &Tollgate, login: Login, attributes: &[(&str, &str)]) -> Raw 
 }
 
 /// COM_QUERY with string attributes in front.
-fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
+pub(super) fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
     let mut body = vec![u8::try_from(attributes.len()).expect("few"), 1];
     if !attributes.is_empty() {
         body.extend(std::iter::repeat_n(0, attributes.len().div_ceil(8)));
@@ -49,7 +49,7 @@ fn ask(raw: &mut Raw, attributes: &[(&str, &str)], sql: &str) -> Answer {
     super::answer(raw)
 }
 
-type Pairs = Vec<(&'static str, &'static str)>;
+pub(super) type Pairs = Vec<(&'static str, &'static str)>;
 
 /// Everything that a client can say of itself: attributes, query attributes, a text.
 fn disguises() -> Vec<(Pairs, Pairs, String)> {
@@ -127,4 +127,44 @@ fn a_claim_makes_it_stricter_and_never_easier() {
     assert!(run(&mut raw, &format!("{READ} /*kind='batch'*/")).is_refused());
     // Two values for one key: neither counts.
     assert_eq!(run(&mut raw, &format!("/*kind='batch'*/ {READ} /*kind='web'*/")), Answer::Done);
+}
+
+/// COM_STMT_EXECUTE of a statement without parameters, with string attributes.
+fn execute(raw: &mut Raw, id: u32, attributes: &[(&str, &str)]) -> Answer {
+    // PARAMETER_COUNT_AVAILABLE
+    let mut body = [&id.to_le_bytes()[..], &[8, 1, 0, 0, 0]].concat();
+    body.push(u8::try_from(attributes.len()).expect("few"));
+    if !attributes.is_empty() {
+        body.extend(std::iter::repeat_n(0, attributes.len().div_ceil(8)));
+        body.push(1);
+        for (name, _) in attributes {
+            body.extend_from_slice(&[0xFE, 0, u8::try_from(name.len()).expect("short")]);
+            body.extend_from_slice(name.as_bytes());
+        }
+        for (_, value) in attributes {
+            body.push(u8::try_from(value.len()).expect("short"));
+            body.extend_from_slice(value.as_bytes());
+        }
+    }
+    raw.command(0x17, &body);
+    super::answer(raw)
+}
+
+#[test]
+fn a_prepared_statement_keeps_what_its_text_says_and_its_execution_may_say_otherwise() {
+    let tollgate = ruled(&format!("{AT_ONCE}identity: {{ trust_claims_of: [etl] }}\n{ALL_BUT_ONE}"));
+    let mut etl = login(&tollgate, ETL, &[]);
+    let [tagged, plain] = [format!("{READ} /*app='favourite'*/"), READ.to_owned()]
+        .map(|sql| super::protocols::prepare(&mut etl, &sql).expect("a statement"));
+    for (what, id, attributes, refused) in [
+        ("tagged", tagged, &[][..], false),
+        ("plain", plain, &[], true),
+        ("tagged, once more", tagged, &[], false),
+        ("plain, with a name of its own", plain, &[("tollgate_client", "favourite")], false),
+        ("plain after that", plain, &[], true),
+        ("tagged, with an attribute that says otherwise", tagged, &[("app", "other")], true),
+    ] {
+        let answer = execute(&mut etl, id, attributes);
+        assert_eq!(answer.is_refused(), refused, "{what}: {answer:?}");
+    }
 }

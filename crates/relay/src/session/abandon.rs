@@ -25,19 +25,23 @@ impl Session {
         if self.tracker.is_idle() || self.tracker.follows_binlog() {
             return;
         }
-        // With something to read it is writing, and may have ended.
-        if under_way.turn == Turn::Client || self.in_flight.is_none() || !self.upstream.input.is_empty() {
+        if under_way.turn == Turn::Client || self.in_flight.is_none() {
+            return;
+        }
+        // It may have ended in what is here already.
+        let mut discarded = 0;
+        if self.discard_what_is_here(&mut discarded) == Reply::Over {
             return;
         }
         let mut pause = KILL_AGAIN;
         while self.kill_query().await {
             // KILL QUERY ends one statement of a text that may have more; one that rolls back takes its time.
-            if timeout(pause, self.discard_reply()).await.is_ok() {
+            if timeout(pause, self.discard_reply(&mut discarded)).await.is_ok() {
                 return;
             }
             pause *= 2;
         }
-        self.discard_reply().await;
+        self.discard_reply(&mut discarded).await;
     }
 
     async fn kill_query(&mut self) -> bool {
@@ -50,34 +54,47 @@ impl Session {
     }
 
     /// Until the reply has ended, or is a result that nobody waits for, or the upstream is gone. Cancel safe.
-    async fn discard_reply(&mut self) {
-        let mut discarded = 0;
-        while discarded < DISCARDED {
+    async fn discard_reply(&mut self, discarded: &mut usize) {
+        while *discarded < DISCARDED {
             match self.upstream.input.fill(&mut self.upstream.transport).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
-            loop {
-                let Ok(step) = self.tracker.advance(self.upstream.input.unread()) else { return };
-                self.upstream.input.consume(step.consumed);
-                discarded += step.consumed;
-                match step.stop {
-                    Stop::NeedMore => break,
-                    Stop::NeedWhole(length) => {
-                        self.upstream.input.reserve(length);
-                        break;
-                    }
-                    Stop::Redirect(length) => {
-                        let stop = self.tracker.pass_packet(&self.upstream.input.unread()[..length]);
-                        self.upstream.input.consume(length);
-                        if !matches!(stop, Ok(Stop::NeedMore)) {
-                            return;
-                        }
-                    }
-                    // Nobody is left to send a file.
-                    Stop::End | Stop::LocalInfile => return,
-                }
+            if self.discard_what_is_here(discarded) == Reply::Over {
+                return;
             }
         }
     }
+
+    fn discard_what_is_here(&mut self, discarded: &mut usize) -> Reply {
+        loop {
+            let Ok(step) = self.tracker.advance(self.upstream.input.unread()) else { return Reply::Over };
+            self.upstream.input.consume(step.consumed);
+            *discarded += step.consumed;
+            match step.stop {
+                Stop::NeedMore => return Reply::GoesOn,
+                Stop::NeedWhole(length) => {
+                    self.upstream.input.reserve(length);
+                    return Reply::GoesOn;
+                }
+                Stop::Redirect(length) => {
+                    let stop = self.tracker.pass_packet(&self.upstream.input.unread()[..length]);
+                    self.upstream.input.consume(length);
+                    if !matches!(stop, Ok(Stop::NeedMore)) {
+                        return Reply::Over;
+                    }
+                }
+                // Nobody is left to send a file.
+                Stop::End | Stop::LocalInfile => return Reply::Over,
+            }
+        }
+    }
+}
+
+/// Of a reply that nobody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    GoesOn,
+    /// It has ended, or nobody can tell any more where it does.
+    Over,
 }

@@ -5,33 +5,43 @@ use std::task::Poll;
 
 use wire::packet::put_packet;
 use wire::packet::{HEADER_LENGTH, Header};
-use wire::{Stop, without_redirect};
+use wire::{Command, Stop, without_redirect};
 
 use super::Session;
+use super::inspect::Reading;
 use crate::counters::Counter;
 use crate::error::SessionError;
 use crate::registry::Signal;
 
 impl Session {
-    /// Until the reply has ended. Not cancel safe.
-    pub(super) async fn copy_reply(&mut self) -> Result<(), SessionError> {
+    /// Until the reply has ended. What it has changed is settled before its last bytes go: who has read them may ask on
+    /// another connection for the place that they freed. Not cancel safe.
+    pub(super) async fn copy_reply(&mut self, command: Command, reading: Reading) -> Result<(), SessionError> {
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
+            if step.stop == Stop::End {
+                self.settle(command, reading);
+                return self.pass_on(step.consumed).await;
+            }
             self.pass_on(step.consumed).await?;
             match step.stop {
-                Stop::End => return Ok(()),
                 // What is behind it may be here already.
-                Stop::Redirect(length) => match self.pass_without_redirect(length).await? {
-                    Stop::End => return Ok(()),
-                    _ => continue,
-                },
+                Stop::Redirect(length) => {
+                    let (stop, packet) = self.take_without_redirect(length)?;
+                    if stop == Stop::End {
+                        self.settle(command, reading);
+                        return self.client.transport.send(&packet).await.map_err(SessionError::ClientIo);
+                    }
+                    self.client.transport.send(&packet).await.map_err(SessionError::ClientIo)?;
+                    continue;
+                }
                 Stop::LocalInfile => {
                     Box::pin(self.copy_local_infile()).await?;
                     continue;
                 }
                 // One packet is 16 MiB at the most.
                 Stop::NeedWhole(length) => self.upstream.input.reserve(length),
-                Stop::NeedMore => {}
+                Stop::NeedMore | Stop::End => {}
             }
             self.more_from_upstream().await?;
         }
@@ -82,8 +92,8 @@ impl Session {
         .await
     }
 
-    /// A server must not send the client to another server, where nobody would ask.
-    async fn pass_without_redirect(&mut self, length: usize) -> Result<Stop, SessionError> {
+    /// A server must not send the client to another server, where nobody would ask: the packet that the client gets instead.
+    fn take_without_redirect(&mut self, length: usize) -> Result<(Stop, Vec<u8>), SessionError> {
         let packet = &self.upstream.input.unread()[..length];
         let stop = self.tracker.pass_packet(packet)?;
         let sequence = Header::read(packet).map_or(0, |header| self.as_client_counts(header.sequence));
@@ -96,7 +106,6 @@ impl Session {
         if let Some(under_way) = &mut self.under_way {
             under_way.answered = true;
         }
-        self.client.transport.send(&rewritten).await.map_err(SessionError::ClientIo)?;
-        Ok(stop)
+        Ok((stop, rewritten))
     }
 }

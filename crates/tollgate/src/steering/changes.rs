@@ -30,7 +30,6 @@ impl Steering {
         let extension = Extension { until, reason: change.text("reason") };
         let remedy = "write another `expires` there";
         let rule = self.overlay.extend(id, &extension, now).map_err(|error| self.of_file(error, id, remedy))?;
-        self.warned.remove(&rule.id);
         self.apply();
         info!(rule = %rule.id, by = change.text("by"), reason = rule.reason, expires = %until, "a rule was extended");
         Ok(self.describe_rule(&rule, now))
@@ -42,7 +41,6 @@ impl Steering {
         let remedy = "take it out there, or set its `mode: off`";
         let rule = self.overlay.end(id, now).map_err(|error| self.of_file(error, id, remedy))?;
         let ended = self.describe_rule(&rule, now);
-        self.warned.remove(&rule.id);
         self.apply();
         info!(rule = %rule.id, by = change.text("by"), "a rule was ended");
         Ok(ended)

@@ -1,7 +1,7 @@
 //! A session between two ends that the test holds.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,9 @@ pub(super) struct Gate {
     in_transaction: AtomicBool,
     refused: Mutex<VecDeque<Command>>,
     held: Mutex<Option<Command>>,
+    settled: AtomicUsize,
+    /// Of commands on their way.
+    permits: Arc<()>,
 }
 
 impl Gate {
@@ -53,6 +56,16 @@ impl Gate {
     /// Whether the last command that was asked about stands in a transaction.
     pub(super) fn in_transaction(&self) -> bool {
         self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// How many replies have ended.
+    pub(super) fn settled(&self) -> usize {
+        self.settled.load(Ordering::Relaxed)
+    }
+
+    /// Permits that have not been given back.
+    pub(super) fn permits(&self) -> usize {
+        Arc::strong_count(&self.permits) - 1
     }
 
     /// What was asked since the last look.
@@ -75,6 +88,10 @@ impl port::Gate for Everyone {
     fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
         self.0.ask(ask)
     }
+
+    fn settled(&mut self, _outcome: port::Outcome) {
+        self.0.settled.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Gate {
@@ -89,7 +106,7 @@ impl Gate {
             refused.pop_front();
             return Verdict::Refuse(Refusal { code: 1226, sqlstate: *b"HY000", message: "refused".to_owned() });
         }
-        Verdict::Pass(Permit::free())
+        Verdict::Pass(Permit::holding(Box::new(Arc::clone(&self.permits))))
     }
 }
 
@@ -190,6 +207,11 @@ impl Pair {
 
     pub(super) async fn upstream_sends(&mut self, bytes: &[u8]) {
         self.upstream.write_all(bytes).await.unwrap();
+    }
+
+    /// The client's end goes.
+    pub(super) fn leaves(&mut self) {
+        self.client = tokio::io::duplex(1).0;
     }
 
     /// The upstream's end goes; the test has nothing more to do with it.
