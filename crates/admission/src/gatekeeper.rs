@@ -9,14 +9,14 @@ use arc_swap::ArcSwap;
 use identity::{Client as Known, Clients};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use rules::Timestamp;
+use rules::{Mode, Timestamp};
 use statement::ParseCache;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::connections::{Connections, Full};
 use crate::gates::{Gates, InFlight, ShardId};
-use crate::limits::Limits;
+use crate::limits::{Limits, Need};
 use crate::login::Login;
 use crate::policy::Policy;
 use crate::port::{Admission, Client, Gate, Refusal};
@@ -24,6 +24,7 @@ use crate::refusal::{Reason, Words, too_many_connections};
 use crate::room::Room;
 use crate::session_gate::SessionGate;
 use crate::stats::{ClientStats, Counted};
+use crate::who::Who;
 
 pub struct Gatekeeper {
     policy: Arc<ArcSwap<Policy>>,
@@ -155,6 +156,36 @@ impl Gatekeeper {
         self.conflicts.load(Ordering::Relaxed)
     }
 
+    /// Gates on logins stop one who would come; nobody waits at them, since a connection that waits is one too.
+    fn pass_login_gates(&self, policy: &Policy, login: &Login) -> Result<(), Refusal> {
+        let who = Who::new(policy, login.identities(&policy.identity));
+        let concerning = policy.gates.concerning_login(&who, login.schema.as_deref());
+        let restricting = concerning.enforced & self.gates.restricting();
+        let warning = concerning.warned & self.gates.warning();
+        if restricting | warning == 0 {
+            return Ok(());
+        }
+        let judged = who.judge_login(policy, login.schema.as_deref(), self.now());
+        for placed in policy.gates.iter().filter(|placed| !judged.skips(placed.name())) {
+            let needs = [Need::gate(placed.slot)];
+            let stops = |limits: &Arc<Limits>| limits.take(&needs).is_none();
+            if placed.slot.bit() & warning != 0 && stops(&self.shadows) {
+                self.gates.login_stopped(placed.name(), Mode::Warn);
+            }
+            if placed.slot.bit() & restricting != 0 && stops(&self.limits) {
+                self.gates.login_stopped(placed.name(), Mode::Enforce);
+                return Err(too_many_connections(&Words {
+                    rule: placed.name(),
+                    reason: Reason::Gate,
+                    client: who.name(),
+                    retry_after: Duration::from_secs(1),
+                    id: self.dice().random(),
+                }));
+            }
+        }
+        Ok(())
+    }
+
     /// What a client without room under `max_connections` gets.
     pub(crate) fn too_many(&self, full: &Full, client: &str) -> Refusal {
         too_many_connections(&Words {
@@ -172,10 +203,14 @@ impl Admission for Arc<Gatekeeper> {
     /// Nothing is remembered of one who may be anybody.
     fn may_connect(&self, client: &Client<'_>) -> Result<(), Refusal> {
         let policy = self.policy.load();
-        if !policy.limits_connections() {
+        let gated = policy.gates.look_at_logins();
+        if !policy.limits_connections() && !gated {
             return Ok(());
         }
         let login = Login::new(client);
+        if gated {
+            self.pass_login_gates(&policy, &login)?;
+        }
         self.connections.look(&login, self.now()).map_err(|full| {
             let identities = login.identities(&policy.identity);
             self.too_many(&full, identities.claimed.name.as_str())

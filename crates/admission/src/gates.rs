@@ -10,13 +10,14 @@ mod seen;
 
 pub use in_flight::{InFlight, ShardId};
 pub use latency::{Look, Took, Window};
-pub use seen::{GateSeen, MetricSeen, Seen};
+pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use health::board::Fresh;
 use health::history::{History, Point};
 use health::{Aggregate, Board, BuiltIn, Flow, Gate, Observation, State};
@@ -39,6 +40,7 @@ pub struct Gates {
     kept: Mutex<HashMap<Slot, Kept>>,
     /// Somebody waits.
     wanted: Notify,
+    seen: ArcSwap<Seen>,
 }
 
 /// A gate that is in the policy.
@@ -46,6 +48,8 @@ pub struct Gates {
 struct Kept {
     gate: Gate,
     mode: Mode,
+    /// Logins that it stopped, or would have.
+    logins_stopped: u64,
     /// When it last looked, and at what.
     observed: Option<Instant>,
     aggregate: Aggregate,
@@ -72,6 +76,7 @@ impl Gates {
             shadows,
             kept: Mutex::default(),
             wanted: Notify::new(),
+            seen: ArcSwap::default(),
         })
     }
 
@@ -251,7 +256,16 @@ impl Gates {
             let (in_flight, waiting) = self.limits_of(kept.mode).at_gate(*slot);
             let settings = kept.gate.settings().clone();
             let (state, flow) = (kept.gate.state(), kept.gate.flow());
-            GateSeen { settings, mode: kept.mode, aggregate: kept.aggregate, state, flow, in_flight, waiting }
+            GateSeen {
+                settings,
+                mode: kept.mode,
+                aggregate: kept.aggregate,
+                state,
+                flow,
+                in_flight,
+                waiting,
+                logins_stopped: kept.logins_stopped,
+            }
         };
         let mut gates: Vec<GateSeen> = kept.iter().map(seen).collect();
         gates.sort_by(|one, two| one.settings.name.cmp(&two.settings.name));
@@ -263,6 +277,23 @@ impl Gates {
         let kept = self.kept();
         let kept = kept.values().find(|kept| *kept.gate.settings().name == *gate)?;
         Some(kept.history.points().copied().collect())
+    }
+
+    pub(crate) fn login_stopped(&self, gate: &str, mode: Mode) {
+        let mut kept = self.kept();
+        let is_it = |kept: &&mut Kept| kept.mode == mode && *kept.gate.settings().name == *gate;
+        if let Some(kept) = kept.values_mut().find(is_it) {
+            kept.logins_stopped += 1;
+        }
+    }
+
+    /// What is measured, as it was last published.
+    pub fn measured(&self) -> Arc<Seen> {
+        self.seen.load_full()
+    }
+
+    pub fn publish_measured(&self, seen: Seen) {
+        self.seen.store(Arc::new(seen));
     }
 
     fn limits_of(&self, mode: Mode) -> &Arc<Limits> {
@@ -299,6 +330,7 @@ impl Kept {
         Kept {
             gate: Gate::new(gate.settings.clone()),
             mode: gate.mode,
+            logins_stopped: 0,
             observed: None,
             aggregate: Aggregate::Unknown(health::Unknown::NotYet),
             history: History::default(),

@@ -271,7 +271,7 @@ impl Session {
                 _ => {}
             }
         }
-        self.gate.settled(Outcome { succeeded, session: self.state });
+        self.gate.settled(Outcome { succeeded, rows: 1, session: self.state });
     }
 
     /// What becomes of a text right away; what passes is answered.

@@ -159,6 +159,13 @@ impl Registry {
         }
     }
 
+    /// Tells the sessions that are there to end at a transaction boundary; those yet to begin are none of this.
+    pub fn drain_present(&self) -> usize {
+        let handles: Vec<_> = self.lock().by_id.values().cloned().collect();
+        handles.iter().for_each(|handle| handle.raise(Signal::Drain));
+        handles.len()
+    }
+
     /// Tells every session, also those yet to begin.
     pub fn raise(&self, signal: Signal) {
         let handles: Vec<_> = {
@@ -227,5 +234,13 @@ mod tests {
         registry.raise(Signal::Drain);
         assert_eq!(early.handle.signal(), Signal::Cut);
         assert_eq!(registry.enter().handle.signal(), Signal::Cut);
+    }
+
+    #[test]
+    fn those_present_are_told_and_those_who_come_later_are_not() {
+        let registry = Arc::new(Registry::default());
+        let early = registry.enter();
+        assert_eq!(registry.drain_present(), 1);
+        assert_eq!((early.handle.signal(), registry.enter().handle.signal()), (Signal::Drain, Signal::None));
     }
 }

@@ -14,6 +14,9 @@ use tokio::time::timeout;
 /// never reads must not keep a session for ever, and neither must a server that hangs.
 const STALLED: Duration = Duration::from_secs(600);
 
+/// After this a peer does not read, rather than being about to.
+const BLOCKED: Duration = Duration::from_secs(1);
+
 /// What [`Transport::send`] fails with then.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("it left what it was sent unread for {} minutes", STALLED.as_secs() / 60)]
@@ -49,6 +52,12 @@ impl Transport {
     /// been written.
     #[inline]
     pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.send_telling(bytes, &mut || {}).await
+    }
+
+    /// The same; `blocked` is called if the peer has not taken it after [`BLOCKED`].
+    #[inline]
+    pub async fn send_telling(&mut self, bytes: &[u8], blocked: &mut (dyn FnMut() + Send)) -> io::Result<()> {
         let written = poll_fn(|context| match Pin::new(&mut *self).poll_write(context, bytes) {
             Poll::Ready(written) => Poll::Ready(written),
             Poll::Pending => Poll::Ready(Ok(0)),
@@ -58,7 +67,12 @@ impl Transport {
         if written == bytes.len() && !matches!(self, Transport::Boxed(_)) {
             return Ok(());
         }
-        Box::pin(self.send_slowly(&bytes[written..])).await
+        let mut sending = Box::pin(self.send_slowly(&bytes[written..]));
+        if let Ok(sent) = timeout(BLOCKED, &mut sending).await {
+            return sent;
+        }
+        blocked();
+        sending.await
     }
 
     async fn send_slowly(&mut self, mut bytes: &[u8]) -> io::Result<()> {

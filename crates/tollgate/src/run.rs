@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use crate::kill_query::ProbeUser;
 use crate::proxy::Proxy;
 use crate::steering::{Report, Steering};
-use crate::{digests, log, system_limits};
+use crate::{digests, log, measuring, system_limits};
 
 pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
     let (reloader, warnings) = match Reloader::start(path) {
@@ -45,6 +45,7 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let (keeper, file, digests) = (steering.keeper(), steering.file(), steering.digests());
     let proxy = Proxy::start(plan, Arc::new(Arc::clone(&keeper)))?;
+    measuring::start(plan, Arc::clone(&keeper), Arc::clone(proxy.shared()), steering.custom())?;
     let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
         let sight = Sight { shared: Arc::clone(proxy.shared()), keeper: Arc::clone(&keeper), file };

@@ -22,12 +22,14 @@ use anyhow::Context;
 use config::overlay::Overlay;
 use config::reload::{LOOK_EVERY, Looker, Next, Outcome, Reloader, Trigger, Watch};
 use rules::{RuleId, RuleSet, Timestamp, lifetime};
+use tokio::sync::watch;
 use tracing::{error, info, warn};
 
 pub(crate) use policy::keeper_of_file;
 pub(crate) use report::Report;
 
 use crate::digests::Digests;
+use crate::measuring::{self, Custom};
 use crate::explain::{self, Question};
 
 /// How often what each client got is logged.
@@ -41,6 +43,8 @@ pub(crate) struct Steering {
     looker: Looker,
     /// Whether the file is what is in force, for the metrics.
     file: Arc<PolicyFile>,
+    /// The metrics of the configuration, for the one who measures.
+    custom: watch::Sender<Custom>,
     /// What MySQL's digests in rules stand for.
     digests: Arc<Digests>,
     /// Counts up with every policy, whoever changed it.
@@ -63,8 +67,11 @@ impl Steering {
         let rules = policy::rules(&plan.policy, overlay.rules());
         let digests = Arc::new(Digests::default());
         digests.want(&rules);
-        let rules = RuleSet::new(rules, &|digest| digests.fingerprint(digest));
-        let keeper = Gatekeeper::new(policy::policy(&plan.policy, rules, generation), policy::wall_clock(), seed);
+        let fingerprint = |digest: &str| digests.fingerprint(digest);
+        let rules = RuleSet::new(rules, &fingerprint);
+        let policy = policy::policy(&plan.policy, rules, &fingerprint, generation);
+        let keeper = Gatekeeper::new(policy, policy::wall_clock(), seed);
+        let (custom, _) = watch::channel(measuring::custom(&plan.policy));
         let mut looker = Looker::new(reloader.path());
         let watch = Watch::new(looker.look(Instant::now()));
         let steering = Steering {
@@ -74,6 +81,7 @@ impl Steering {
             watch,
             looker,
             file: Arc::default(),
+            custom,
             digests,
             generation,
             warned: HashMap::new(),
@@ -90,6 +98,10 @@ impl Steering {
 
     pub(crate) fn file(&self) -> Arc<PolicyFile> {
         Arc::clone(&self.file)
+    }
+
+    pub(crate) fn custom(&self) -> watch::Receiver<Custom> {
+        self.custom.subscribe()
     }
 
     pub(crate) fn digests(&self) -> Arc<Digests> {
@@ -201,8 +213,10 @@ impl Steering {
         let previous = self.keeper.policy();
         let rules = policy::rules(&plan.policy, self.overlay.rules());
         self.digests.want(&rules);
-        let rules = RuleSet::after(&previous.rules, rules, &|digest| self.digests.fingerprint(digest));
-        self.keeper.apply(policy::policy(&plan.policy, rules, self.generation));
+        let fingerprint = |digest: &str| self.digests.fingerprint(digest);
+        let rules = RuleSet::after(&previous.rules, rules, &fingerprint);
+        self.keeper.apply(policy::policy(&plan.policy, rules, &fingerprint, self.generation));
+        self.custom.send_replace(measuring::custom(&plan.policy));
     }
 
     /// Rules of the run time whose time is over have had no effect since; now they are gone.

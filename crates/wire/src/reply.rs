@@ -87,6 +87,8 @@ pub struct ReplyTracker {
     pub prepared: Option<PrepareOk>,
     /// Rows that passed in this reply.
     pub rows: u64,
+    /// Rows that its OKs say were changed.
+    pub affected: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +130,7 @@ impl ReplyTracker {
             error: None,
             prepared: None,
             rows: 0,
+            affected: 0,
         }
     }
 
@@ -142,6 +145,7 @@ impl ReplyTracker {
         self.error = None;
         self.prepared = None;
         self.rows = 0;
+        self.affected = 0;
         self.state = match shape {
             ReplyShape::None | ReplyShape::Login => State::Idle,
             ReplyShape::Fields | ReplyShape::Rows => State::Rows,
@@ -379,6 +383,8 @@ impl ReplyTracker {
             ReplyShape::Results => match first {
                 OK => {
                     self.status = ok_status(head).ok_or(OutOfSync("the OK is cut"))?;
+                    let affected = head.get(1..).and_then(lenenc).map_or(0, |(affected, _)| affected);
+                    self.affected = self.affected.saturating_add(affected);
                     self.end_or_more();
                     Ok(())
                 }

@@ -189,7 +189,9 @@ impl Decision<'_> {
             };
             let dice = &mut *self.dice;
             let shadow = passing.warn(enforced, warned, &mut || dice.random());
-            shadow.into_iter().for_each(|taken| drop(self.keep(taken)));
+            if let Some(taken) = shadow {
+                self.keep(taken);
+            }
         }
         self.pass(ahead.concerning, asked)
     }

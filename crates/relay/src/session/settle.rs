@@ -46,7 +46,7 @@ impl Session {
             self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
         }
         let session = self.state();
-        self.gate.settled(Outcome { succeeded, session });
+        self.gate.settled(Outcome { succeeded, rows: self.tracker.affected, session });
         // A PREPARE kills nobody, and asks for no privilege.
         if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
             self.settle_kills(&reading);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use admission::policy::{Defaults, Policy, Queue};
+use admission::policy::{Defaults, Gate, Policy, Queue};
 use admission::refusal::Preset;
 use admission::unit::Graces;
 use admission::{Gatekeeper, Wall};
 use config::ErrorPreset;
-use rules::{Rule, RuleSet, Timestamp};
+use rules::{Matcher, Mode, Rule, RuleSet, Timestamp};
+use statement::Fingerprint;
 
 /// Every rule, those that are built in first; `added` are those of the run time.
 pub(super) fn rules(policy: &config::Policy, added: &[Rule]) -> Vec<Rule> {
@@ -19,10 +20,13 @@ pub(super) fn rules(policy: &config::Policy, added: &[Rule]) -> Vec<Rule> {
 /// Who would decide if the file were in force, and nothing had been added to it.
 pub(crate) fn keeper_of_file(plan: &config::Plan) -> Arc<Gatekeeper> {
     let rules = RuleSet::new(rules(&plan.policy, &[]), &|_| None);
-    Gatekeeper::new(policy(&plan.policy, rules, 1), wall_clock(), 0)
+    Gatekeeper::new(policy(&plan.policy, rules, &|_| None, 1), wall_clock(), 0)
 }
 
-pub(super) fn policy(policy: &config::Policy, rules: RuleSet, generation: u64) -> Policy {
+/// What is known of MySQL's digests.
+pub(super) type DigestsOf<'a> = &'a dyn Fn(&str) -> Option<Fingerprint>;
+
+pub(super) fn policy(policy: &config::Policy, rules: RuleSet, digests: DigestsOf<'_>, generation: u64) -> Policy {
     let from = &policy.defaults;
     let defaults = Defaults {
         mode: from.mode,
@@ -38,7 +42,27 @@ pub(super) fn policy(policy: &config::Policy, rules: RuleSet, generation: u64) -
         reject_pause: from.reject_pause,
     };
     let queue = Queue { per_identity: policy.queue.per_identity, total: policy.queue.total };
-    Policy::new(generation, policy.identity.clone(), defaults, queue, rules)
+    Policy::new(generation, policy.identity.clone(), defaults, queue, rules).with_gates(gates(policy, digests))
+}
+
+/// A gate's own mode counts as far as that of the whole proxy allows.
+fn gates(policy: &config::Policy, digests: DigestsOf<'_>) -> Vec<Gate> {
+    let defaults = &policy.defaults;
+    let mode = |own: Option<Mode>| match (defaults.mode, own.unwrap_or(Mode::Enforce)) {
+        (Mode::Off, _) | (_, Mode::Off) => Mode::Off,
+        (Mode::Warn, _) | (_, Mode::Warn) => Mode::Warn,
+        (Mode::Enforce, Mode::Enforce) => Mode::Enforce,
+    };
+    let gate = |gate: &config::Gate| Gate {
+        settings: gate.settings.clone(),
+        mode: mode(gate.mode),
+        classes: gate.classes.clone(),
+        logins: gate.logins,
+        matching: gate.matching.as_ref().map(|matching| Matcher::new(matching, digests)),
+        action: gate.action.unwrap_or(defaults.action),
+        max_delay: gate.max_delay.unwrap_or(defaults.max_delay),
+    };
+    policy.gates.iter().map(gate).collect()
 }
 
 pub(super) fn wall_clock() -> Wall {

@@ -1,0 +1,105 @@
+//! Whom to ask what, from the plan.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use config::{MetricQuestion, Plan};
+use health::{MetricName, Unit};
+use probes::{Address, Ask, CustomMetric, Endpoint, Heartbeat, Host, Login, MissingTable, On, Replicas, Secret, Settings, Tls, TlsMode};
+
+/// The metrics of the configuration.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Custom {
+    pub(super) metrics: Arc<Vec<CustomMetric>>,
+    pub(super) units: BTreeMap<MetricName, Unit>,
+}
+
+pub(crate) fn custom(policy: &config::Policy) -> Custom {
+    let metric = |metric: &config::Metric| CustomMetric {
+        name: metric.name.clone(),
+        ask: match &metric.ask {
+            MetricQuestion::Sql { sql, on } => Ask::Sql {
+                sql: sql.clone(),
+                on: match on {
+                    config::On::Primary => On::Primary,
+                    config::On::Replicas => On::Replicas,
+                },
+            },
+            MetricQuestion::Http { url } => Ask::Http { url: url.clone() },
+        },
+        interval: metric.interval,
+        timeout: metric.timeout,
+    };
+    Custom {
+        metrics: Arc::new(policy.metrics.iter().map(metric).collect()),
+        units: policy.metrics.iter().map(|metric| (metric.name.clone(), metric.unit)).collect(),
+    }
+}
+
+/// `None`: there is no user to ask as.
+pub(super) fn settings(plan: &Plan) -> Option<Settings> {
+    let probe = plan.probe.as_ref()?;
+    let upstream = &plan.upstream;
+    let heartbeat = probe.heartbeat.as_ref().map(|heartbeat| Heartbeat {
+        schema: heartbeat.table.schema.clone(),
+        table: heartbeat.table.name.clone(),
+        proxy: proxy_id(&plan.state_dir, plan),
+        missing: if heartbeat.create { MissingTable::Create } else { MissingTable::SayHow },
+    });
+    Some(Settings {
+        primary: endpoint(upstream),
+        replicas: match &upstream.replicas {
+            config::Replicas::Listed(listed) => Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect()),
+            config::Replicas::Discover => Replicas::Discover,
+        },
+        login: Login { user: probe.user.clone(), password: Secret::new(probe.password.expose()) },
+        heartbeat,
+        timeout: probe.timeout,
+        host: if upstream.address.is_local() { Host::Here } else { Host::Elsewhere },
+    })
+}
+
+pub(crate) fn endpoint(upstream: &config::Upstream) -> Endpoint {
+    let tls = Tls {
+        mode: match upstream.tls {
+            config::UpstreamTls::Disabled => TlsMode::Disabled,
+            config::UpstreamTls::Preferred => TlsMode::Preferred,
+            config::UpstreamTls::Required => TlsMode::Required,
+            config::UpstreamTls::VerifyCa => TlsMode::VerifyCa,
+            config::UpstreamTls::VerifyIdentity => TlsMode::VerifyIdentity,
+        },
+        ca: upstream.ca.clone(),
+        server_name: upstream.server_name.clone(),
+    };
+    Endpoint { address: address(&upstream.address), tls }
+}
+
+/// A replica: what holds for the upstream's certificate holds for its, but for the name.
+fn beside(upstream: &config::Upstream, at: &config::UpstreamAddress) -> Endpoint {
+    let of_upstream = endpoint(upstream);
+    Endpoint { address: address(at), tls: Tls { server_name: None, ..of_upstream.tls } }
+}
+
+fn address(address: &config::UpstreamAddress) -> Address {
+    match address {
+        config::UpstreamAddress::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
+        config::UpstreamAddress::Socket(path) => Address::Socket(path.clone()),
+    }
+}
+
+/// Which row of the heartbeat table is ours. Kept, so that a restart does not leave rows behind; where that cannot be, the place
+/// where clients connect tells two proxies apart.
+fn proxy_id(state_dir: &Path, plan: &Plan) -> String {
+    let path = state_dir.join("proxy-id");
+    if let Ok(known) = std::fs::read_to_string(&path)
+        && !known.trim().is_empty()
+    {
+        return known.trim().to_owned();
+    }
+    let made = format!("{:016x}", rand::random::<u64>());
+    match std::fs::write(&path, &made) {
+        Ok(()) => made,
+        Err(_) => plan.listen.first().map_or(made, |listener| listener.name.clone()),
+    }
+}
