@@ -81,6 +81,7 @@ impl Steering {
         };
         let (of_file, of_run_time) = (plan.policy.rules.len(), steering.overlay.rules().len());
         info!(generation, of_file, of_run_time, "rules in force");
+        steering.warn_of_missing_gates();
         steering
     }
 
@@ -181,6 +182,7 @@ impl Steering {
                 for warning in &applied.warnings {
                     warn!(key = warning.key, "{}; {}", warning.what, warning.remedy);
                 }
+                self.warn_of_missing_gates();
                 if !applied.needs_restart.is_empty() {
                     warn!(keys = applied.needs_restart.join(", "), "these changes take a restart");
                 }
@@ -203,6 +205,16 @@ impl Steering {
         self.digests.want(&rules);
         let rules = RuleSet::after(&previous.rules, rules, &|digest| self.digests.fingerprint(digest));
         self.keeper.apply(policy::policy(&plan.policy, rules, self.generation));
+    }
+
+    /// A rule of the run time may outlive a gate of the file.
+    fn warn_of_missing_gates(&self) {
+        let policy = &self.reloader.plan().policy;
+        for rule in self.overlay.rules() {
+            for gate in policy.missing_gates(rule) {
+                warn!(rule = %rule.id, %gate, "a rule of the run time names a gate that there is not: it does nothing there");
+            }
+        }
     }
 
     /// Rules of the run time whose time is over have had no effect since; now they are gone.
