@@ -1,5 +1,6 @@
 //! What the file says about who may ask what: the part of the plan that a reload puts in force at once.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use rules::incident::Opening;
@@ -35,6 +36,15 @@ impl Policy {
 
     pub fn gate(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| *gate.settings.name == *name)
+    }
+
+    /// Gates for which a rule gives thresholds and there is no place any more, beside the rules of the file and those `added`.
+    pub fn gates_without_place<'r>(&self, added: &[Rule], rule: &'r Rule) -> Vec<&'r GateName> {
+        let known: HashSet<&GateName> =
+            self.rules.iter().chain(added).flat_map(|known| known.effect.thresholds.keys()).collect();
+        let new: Vec<&GateName> = rule.effect.thresholds.keys().filter(|gate| !known.contains(gate)).collect();
+        let free = rules::MOST_THRESHOLDS.saturating_sub(known.len());
+        new.into_iter().skip(free).collect()
     }
 
     /// Gates that a rule names and that there are not: it was added when there were. It has no effect on them.

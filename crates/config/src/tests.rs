@@ -1,6 +1,7 @@
 //! Whole files in, plans or printed errors out.
 
 mod accepted;
+mod accepted_gates;
 mod accepted_policy;
 mod documented;
 mod refused;

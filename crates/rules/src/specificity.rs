@@ -2,7 +2,6 @@
 //! stricter, then the id.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
 
 use crate::compiled::CompiledRule;
 use crate::rule::{Do, Share};
@@ -92,13 +91,4 @@ pub(crate) fn of_weight(owner: Option<&CompiledRule>) -> f64 {
 
 pub(crate) fn weight(rule: &CompiledRule) -> f64 {
     of_weight(Some(rule))
-}
-
-/// The fewer it skips the stricter.
-pub(crate) fn skips(rule: &CompiledRule) -> f64 {
-    of_skips(rule.effect.skip_gates.as_ref().map_or(0, BTreeSet::len))
-}
-
-pub(crate) fn of_skips(gates: usize) -> f64 {
-    -u32::try_from(gates).map_or(f64::INFINITY, f64::from)
 }

@@ -42,6 +42,9 @@ fn the_index_and_the_oracle_agree() {
     // If the words met too seldom, nothing would be shown.
     assert!(seen.shares * 4 > seen.cases, "{seen:?}");
     assert!(seen.limits * 5 > seen.cases, "{seen:?}");
+    assert!(seen.thresholds * 5 > seen.cases, "{seen:?}");
+    assert!(seen.skips * 40 > seen.cases, "{seen:?}");
+    assert!(seen.weights * 10 > seen.cases, "{seen:?}");
     assert!(seen.connections * 20 > seen.cases, "{seen:?}");
     assert!(seen.warned * 20 > seen.cases, "{seen:?}");
     assert!(seen.stricter_by_claim * 50 > seen.cases, "{seen:?}");

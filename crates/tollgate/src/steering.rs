@@ -89,6 +89,7 @@ impl Steering {
         };
         let (of_file, of_run_time) = (plan.policy.rules.len(), steering.overlay.rules().len());
         info!(generation, of_file, of_run_time, "rules in force");
+        steering.warn_of_missing_gates();
         steering
     }
 
@@ -193,6 +194,7 @@ impl Steering {
                 for warning in &applied.warnings {
                     warn!(key = warning.key, "{}; {}", warning.what, warning.remedy);
                 }
+                self.warn_of_missing_gates();
                 if !applied.needs_restart.is_empty() {
                     warn!(keys = applied.needs_restart.join(", "), "these changes take a restart");
                 }
@@ -217,6 +219,16 @@ impl Steering {
         let rules = RuleSet::after(&previous.rules, rules, &fingerprint);
         self.keeper.apply(policy::policy(&plan.policy, rules, &fingerprint, self.generation));
         self.custom.send_replace(measuring::custom(&plan.policy));
+    }
+
+    /// A rule of the run time may outlive a gate of the file.
+    fn warn_of_missing_gates(&self) {
+        let policy = &self.reloader.plan().policy;
+        for rule in self.overlay.rules() {
+            for gate in policy.missing_gates(rule) {
+                warn!(rule = %rule.id, %gate, "a rule of the run time names a gate that there is not: it does nothing there");
+            }
+        }
     }
 
     /// Rules of the run time whose time is over have had no effect since; now they are gone.

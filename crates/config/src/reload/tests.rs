@@ -93,6 +93,40 @@ fn a_saved_file_is_in_force_within_a_second() {
 }
 
 #[test]
+fn gates_and_metrics_take_effect_at_once() {
+    let mut bench = Bench::new(BEGINNING);
+    let metric = "metrics: { db: { http: 'http://127.0.0.1:9100/load' } }\n";
+    for (rest, changes) in [
+        (
+            format!("{metric}gates:\n  db: {{ threshold: 5 }}\n  queue_length: {{ threshold: 100 }}\n"),
+            "+ gate db\n+ gate queue_length\n+ metric db",
+        ),
+        (
+            format!("{metric}gates:\n  db: {{ threshold: 6, mode: warn }}\n  queue_length: {{ threshold: 100 }}\n"),
+            "~ gate db: mode, threshold",
+        ),
+        (
+            "metrics: { db: { http: 'http://127.0.0.1:9100/load', timeout: 2s } }\ngates:\n  db: { threshold: 6, mode: warn }\n"
+                .to_owned(),
+            "- gate queue_length\n~ metric db: timeout",
+        ),
+    ] {
+        bench.write(&format!("{BEGINNING}{rest}"));
+        let applied = bench.applied();
+        assert_eq!((applied.diff.to_string().as_str(), applied.needs_restart.len()), (changes, 0));
+    }
+    assert_eq!(bench.reloader.plan().policy.gates[0].settings.threshold, 6.0);
+    // What is asked, and whom, waits.
+    let heartbeat = BEGINNING.replace("password: 'x'", "password: 'x', heartbeat: percona.heartbeat");
+    let gates = "metrics: { db: { http: 'http://127.0.0.1:9100/load', timeout: 2s } }\ngates:\n  db: { threshold: 6, mode: warn }\n";
+    bench.write(&format!("{}{gates}", heartbeat.replace("127.0.0.1 }", "127.0.0.1, on_demotion: keep }")));
+    match bench.watched() {
+        Some(Outcome::NeedsRestart { keys }) => assert_eq!(keys, ["upstream.on_demotion", "probe"]),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_rename_into_place_and_a_swapped_link_are_seen() {
     let mut bench = Bench::new(BEGINNING);
     let at = |name: &str| bench.folder.path().join(name);

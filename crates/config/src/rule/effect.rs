@@ -32,6 +32,13 @@ impl Resolver<'_> {
             self.refuse_at(place.key(second), At::Key, what, "keep one of them; they could be two rules");
             return None;
         }
+        let at_gates = raw.thresholds.is_some() || raw.skip_gates.is_some() || raw.weight.is_some();
+        if share.is_none() && limits == Limits::default() && !at_gates {
+            let remedy = "add `do:` with `rejection_ratio`, `exempt`, `hold`, `max_concurrency`, `max_connections`, \
+                          `thresholds`, `skip_gates` or `weight`";
+            self.refuse_at(place, At::Key, "the rule does nothing", remedy);
+            return None;
+        }
         let effect = Do {
             share: share.map(|(_, share)| share),
             limits,
@@ -42,12 +49,6 @@ impl Resolver<'_> {
                 .map(|thresholds| self.thresholds(thresholds, &place.key("thresholds")))
                 .unwrap_or_default(),
         };
-        if effect == Do::default() {
-            let remedy = "add `do:` with `rejection_ratio`, `exempt`, `hold`, `max_concurrency`, `max_connections`, \
-                          `thresholds`, `skip_gates` or `weight`";
-            self.refuse_at(place, At::Key, "the rule does nothing", remedy);
-            return None;
-        }
         if effect.share == Some(Share::Exempt) && effect.skip_gates.is_some() {
             let what = "what is exempt passes all gates";
             self.refuse_at(place.key("skip_gates"), At::Key, what, "take it out, or take `exempt` out");

@@ -175,7 +175,7 @@ pub(crate) fn matching(raw: RawMatch, place: &KeyPath, of: &str) -> (Option<Matc
     troubles.extend(empty(&place.key("not"), &not));
     let control = |condition: &Condition| condition.values.contains(&Value::Class(Class::Control));
     if raw.conditions.iter().any(control) {
-        let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule says";
+        let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule or a gate says";
         troubles.push(Trouble::new(place.key("class"), At::Value, what, "take `control` out"));
     }
     (Some(Match { conditions: in_order(raw.conditions), not: in_order(not) }), troubles)

@@ -83,7 +83,26 @@ fn all_that_is_wrong_is_said_at_once() {
     );
     let whom = json!({ "user": "etl" });
     let hold = json!({ "hold": true });
-    check(json!({ "match": whom, "do": { "weight": 2 } }), &[("do.weight", "not yet in this version")]);
+    check(json!({ "match": whom, "do": { "budget": "b" } }), &[("do.budget", "not yet in this version")]);
+    check(json!({ "match": whom, "do": { "weight": 0 } }), &[("do.weight", "0.01 to 100")]);
+    check(
+        json!({ "match": whom, "do": { "thresholds": { "lga": "2s" } } }),
+        &[("do.thresholds.lga", "did you mean `lag`")],
+    );
+    check(json!({ "match": whom, "do": { "thresholds": { "lag": 2 } } }), &[("do.thresholds.lag", "`2s`")]);
+    check(json!({ "match": whom, "do": { "thresholds": {} } }), &[("do.thresholds", "no gate in it")]);
+    check(
+        json!({ "match": whom, "do": { "skip_gates": ["elsewhere"] } }),
+        &[("do.skip_gates[0]", "the gates are lag, threads_running, connections_used")],
+    );
+    check(
+        json!({ "match": { "class": "write" }, "do": { "thresholds": { "connections_used": "80%" } } }),
+        &[("match.class", "decided at login")],
+    );
+    check(
+        json!({ "match": whom, "do": { "exempt": true, "skip_gates": ["lag"] } }),
+        &[("do.skip_gates", "passes all gates")],
+    );
     check(
         json!({ "match": whom, "do": hold, "permanent": true }),
         &[("permanent", "every rule added at run time expires")],
@@ -114,12 +133,15 @@ fn a_text_that_is_no_json_says_where() {
 fn a_rule_of_the_run_time_ends_without_saying_so() {
     for (rule, minutes) in [
         (json!({ "match": { "user": "a" }, "do": { "exempt": true } }), 60),
+        (json!({ "match": { "user": "a" }, "do": { "skip_gates": ["lag"] } }), 60),
+        (json!({ "match": { "user": "a" }, "do": { "thresholds": { "lag": "2s" } } }), 240),
+        (json!({ "match": { "user": "a" }, "do": { "weight": 2 } }), 24 * 60),
         (json!({ "match": { "scope": "*" }, "do": { "rejection_ratio": 0.9 } }), 120),
         (json!({ "match": { "user": "a" }, "do": { "rejection_ratio": 0.9 } }), 24 * 60),
         (json!({ "match": { "user": "a" }, "do": { "rejection_ratio": 0.9 }, "for": "90m" }), 90),
         (json!({ "match": { "user": "a" }, "do": { "hold": true }, "expires": "2026-04-21T10:15:30Z" }), 10),
     ] {
-        let rule = from_json(&rule, &[], now()).unwrap();
+        let rule = from_json(&rule, &gates(), now()).unwrap();
         assert_eq!(rule.expires, Some(now().plus(minutes * MINUTE)));
         assert_eq!((rule.origin, rule.created), (Origin::Runtime, Some(now())));
     }

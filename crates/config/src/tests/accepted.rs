@@ -10,9 +10,9 @@ use statement::Table;
 
 use super::plan;
 use crate::{
-    Admin, ClientTls, ClientTlsFiles, Defaults, Drain, ErrorPreset, HeartbeatWriters, Limits, ListenAddress, Listener,
-    Log, LogFormat, LogLevel, OnDemotion, Plan, Policy, ProxyProtocol, Queue, Replicas, Upstream, UpstreamAddress,
-    UpstreamTls, Workers,
+    Admin, ClientTls, ClientTlsFiles, Defaults, Drain, ErrorPreset, Heartbeat, HeartbeatWriters, Limits, ListenAddress,
+    Listener, Log, LogFormat, LogLevel, OnDemotion, Plan, Policy, ProxyProtocol, Queue, Replicas, TableName, Upstream,
+    UpstreamAddress, UpstreamTls, Workers,
 };
 
 fn tcp(address: &str) -> ListenAddress {
@@ -115,33 +115,60 @@ fn the_starter_shows_the_defaults() {
     let starter = include_str!("../../../../proxy.yaml");
     // The lines below `# listen:` are another way to write the one above.
     let (_, from_upstream) = starter.split_once("# The MySQL server").unwrap();
-    // And the rules are examples.
-    let (from_upstream, _) = from_upstream.split_once("# ---- Rules").unwrap();
+    // And the gates and rules are examples.
+    let (from_upstream, _) = from_upstream.split_once("# ---- Gates").unwrap();
     let written: Vec<String> = from_upstream.lines().filter_map(default_shown).collect();
     assert!(written.len() > 40, "{written:#?}");
     assert_eq!(plan(&written.join("\n")), defaults(), "{written:#?}");
 }
 
+/// Of what follows a heading, the lines that are commented out, without the sentences among them.
+fn shown_below(heading: &str) -> String {
+    let starter = include_str!("../../../../proxy.yaml");
+    let (_, examples) = starter.split_once(heading).unwrap();
+    let examples = examples.split("# ---- ").next().unwrap();
+    let examples = examples.lines().map(|line| line.strip_prefix("# ").unwrap_or(""));
+    let is_yaml = |line: &&str| line.starts_with(' ') || line.trim_end().ends_with(':');
+    examples.filter(is_yaml).collect::<Vec<_>>().join("\n")
+}
+
 /// They must be good ones.
 #[test]
-fn the_rules_of_the_starter_are_accepted() {
-    let starter = include_str!("../../../../proxy.yaml");
-    let (_, examples) = starter.split_once("rules: []\n").unwrap();
-    let examples = examples.lines().map(|line| line.strip_prefix("# ").unwrap_or(""));
-    let examples: Vec<&str> = examples.filter(|line| !line.starts_with(char::is_uppercase)).collect();
-    let listen = "{ address: 127.0.0.1:6033, name: public }";
-    let text = format!("listen: {listen}\nupstream: {{ address: 127.0.0.1 }}\n{}", examples.join("\n"));
+fn the_gates_and_rules_of_the_starter_are_accepted() {
+    let text = format!(
+        "listen: {{ address: 127.0.0.1:6033, name: public }}\nupstream: {{ address: 127.0.0.1, replicas: discover }}\n\
+         probe: {{ user: tollgate, password: 'env:PASSWORD', heartbeat: {{ table: tollgate.heartbeat, create: false }} }}\n{}\n{}",
+        shown_below("# ---- Gates -"),
+        shown_below("rules: []\n"),
+    );
     let (plan, warnings) = super::load_text(&text).unwrap();
-    assert_eq!((plan.policy.rules.len(), plan.policy.playbooks.len()), (4, 1));
-    assert_eq!(plan.policy.playbooks[0].rules.len(), 2);
+    let policy = &plan.policy;
+    assert_eq!((policy.rules.len(), policy.playbooks.len()), (6, 1));
+    assert_eq!((policy.gates.len(), policy.metrics.len()), (4, 2));
+    assert!(policy.gates.iter().all(|gate| gate.mode == Some(Mode::Warn)));
+    assert_eq!(policy.playbooks[0].rules.len(), 2);
     let warned: Vec<&str> = warnings.iter().map(|warning| warning.key.as_str()).collect();
-    assert_eq!(warned, ["probe", "rules[2].match.tag.team"], "no probe user, and a claim");
+    assert_eq!(warned, ["rules[2].match.tag.team"], "a claim");
 }
 
 /// A line `# key: value` as `key: value`, unless the key has no default and its value is an example.
 fn default_shown(line: &str) -> Option<String> {
-    const EXAMPLES: [&str; 8] =
-        ["ca", "certificate", "key", "server_name", "source_address", "client_ca", "user", "password"];
+    // What the probe user is for does nothing without one.
+    const EXAMPLES: [&str; 13] = [
+        "ca",
+        "certificate",
+        "key",
+        "server_name",
+        "source_address",
+        "client_ca",
+        "user",
+        "password",
+        "heartbeat",
+        "timeout",
+        "idle_interval",
+        "idle_after",
+        "on_demotion",
+    ];
     let line = if line.trim_start().starts_with('#') { line.replacen("# ", "", 1) } else { line.to_owned() };
     let (key, _) = line.trim_start().split_once(':')?;
     let is_key = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
@@ -150,7 +177,7 @@ fn default_shown(line: &str) -> Option<String> {
 
 #[test]
 fn sections_with_all_keys_commented_out_are_empty() {
-    let text = "upstream: { address: 127.0.0.1 }\nlimits:\nprobe:\ntls:\nlog:\nadmin:\ndrain:\nrules:\nplaybooks:\nidentity:\nqueue:\ndefaults:\nheartbeat_writers:\ngates: {}\nbudgets: {}\n";
+    let text = "upstream: { address: 127.0.0.1 }\nlimits:\nprobe:\ntls:\nlog:\nadmin:\ndrain:\nrules:\nplaybooks:\nidentity:\nqueue:\ndefaults:\nheartbeat_writers:\ngates:\nmetrics:\nbudgets: {}\n";
     assert_eq!(plan(text), defaults());
     assert_eq!(plan("upstream: { address: 127.0.0.1 }\nrules: []"), defaults());
 }
@@ -176,10 +203,11 @@ upstream:
   source_address: 10.0.0.7
   dial_timeout: 1s500ms
   replicas: ['[fd00::5]:3307', replica, /run/mysqld.sock]
+  on_demotion: keep
 tls: { certificate: Cargo.toml, key: Cargo.toml, client_ca: Cargo.toml }
 limits:
   { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
-probe: { user: tollgate, password: 'env:PASSWORD' }
+probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m }
 drain: { wait: 0s, deadline: 1h }
 workers: 3
 admin: { http: off }
@@ -218,6 +246,13 @@ log: { format: json, level: debug }
     assert_eq!(plan.limits, limits);
     let probe = plan.probe.unwrap();
     assert_eq!((probe.user.as_str(), probe.password.expose()), ("tollgate", "from-env"));
+    let table = TableName { schema: "Ops".to_owned(), name: "HeartBeat".to_owned() };
+    assert_eq!(probe.heartbeat, Some(Heartbeat { table, create: false }));
+    let times = [probe.timeout, probe.idle_interval, probe.idle_after].map(|time| time.as_millis());
+    assert_eq!(times, [500, 30_000, 60_000]);
+    assert_eq!(plan.upstream.on_demotion, OnDemotion::Keep);
+    let exempt = Table { schema: Some("ops".into()), name: "heartbeat".into() };
+    assert!(plan.policy.heartbeat_writers.tables.contains(&exempt));
     assert_eq!(plan.drain, Drain { wait: Duration::ZERO, deadline: Duration::from_secs(3600) });
     assert_eq!(plan.workers, Workers::Exactly(3));
     assert_eq!(plan.admin.http, None);

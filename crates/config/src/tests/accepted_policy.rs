@@ -1,10 +1,11 @@
 //! Every key of the policy, and the plan that it gives.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use identity::{NamePart, Trust};
 use rules::{
-    Action, Active, Condition, Days, Do, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
+    Action, Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
     Timestamp, Value,
 };
 use statement::{Class, Fingerprint, Shapes, Table};
@@ -191,6 +192,28 @@ fn what_rules_do() {
         rule("match: { not: { user: x } }, do: { hold: true }, priority: -5, in_transaction: reject, mode: off");
     assert_eq!((other.priority, other.in_transaction, other.mode), (-5, InTransaction::Reject, Some(Mode::Off)));
     assert!(other.matching.conditions.is_empty() && other.matching.not.len() == 1);
+}
+
+#[test]
+fn what_rules_do_at_gates() {
+    let with_gates = |effect: &str| {
+        let gates = "gates: { queue_length: { threshold: 100 }, slow: { metric: commit_delay, threshold: 50ms } }";
+        let rules = format!("rules: [{{ id: a, match: {{ user: x }}, do: {{ {effect} }}, permanent: true }}]");
+        policy(&format!("{gates}\n{rules}")).rules.remove(0).effect
+    };
+    let slow = BTreeMap::from([("slow".into(), 0.02)]);
+    let both = BTreeMap::from([("slow".into(), 0.02), ("queue_length".into(), 7.5)]);
+    let skip = |gates: &[&str]| Some(gates.iter().map(|gate| GateName::from(*gate)).collect());
+    for (written, expected) in [
+        ("thresholds: { slow: 20ms }", Do { thresholds: slow, ..Do::default() }),
+        ("thresholds: { slow: 20ms, queue_length: 7.5 }", Do { thresholds: both, ..Do::default() }),
+        ("skip_gates: [slow]", Do { skip_gates: skip(&["slow"]), ..Do::default() }),
+        ("skip_gates: []", Do { skip_gates: skip(&[]), ..Do::default() }),
+        ("weight: 2.5, hold: true", Do { weight: Some(2.5), share: Some(Share::Hold), ..Do::default() }),
+        ("weight: 100", Do { weight: Some(100.0), ..Do::default() }),
+    ] {
+        assert_eq!(with_gates(written), expected, "{written}");
+    }
 }
 
 #[test]

@@ -35,7 +35,11 @@ fn warnings() {
     check("upstream: { address: db, tls: disabled }\n", &[("upstream.tls", "not encrypted")]);
     check("upstream: { address: db, tls: required }\n", &[("upstream.tls", "nobody verifies")]);
     check("upstream: { address: db, tls: verify_ca, ca: Cargo.toml }\n", &[]);
-    check("upstream: { address: 127.0.0.1, replicas: [r] }\n", &[("upstream.replicas", "not measured yet")]);
+    check("upstream: { address: 127.0.0.1, replicas: [r] }\n", &[]);
+    check(
+        "upstream: { address: 127.0.0.1, replicas: [r] }\nprobe:\n",
+        &[("upstream.replicas", "nobody measures"), ("probe", "without a probe user")],
+    );
     check("listen: 0.0.0.0:6033\n", &[]);
     check("listen: { address: 0.0.0.0:6033, tls: disabled }\n", &[("listen", "without TLS")]);
     check("listen: { address: 127.0.0.1:6033, tls: disabled }\n", &[]);
@@ -93,7 +97,7 @@ fn rules_that_do_not_do_what_was_meant() {
     );
     check_rule(
         "match: { user: a }, do: { exempt: true }, action: reject, max_delay: 1s",
-        &[("rules[0].action", "lets everything pass"), ("rules[0].max_delay", "lets everything pass")],
+        &[("rules[0].action", "refuses nothing"), ("rules[0].max_delay", "refuses nothing")],
     );
     check(
         "playbooks:\n  p:\n    - { id: a, match: { listener: x }, do: { hold: true } }\n",
@@ -106,4 +110,25 @@ fn a_scope_with_dots_is_written_for_its_author() {
     let text = "upstream: { address: 127.0.0.1 }\nrules: [{ id: a, match: { scope: '*.etl.*' }, do: { hold: true }, permanent: true }]\n";
     let (_, warnings) = load_text(text).unwrap();
     assert!(warnings.iter().any(|warning| warning.remedy == "write `*:etl:*`"), "{warnings:?}");
+}
+
+#[test]
+fn a_looser_threshold_is_an_exemption() {
+    let with = |effect: &str| {
+        let gates = "gates: { queue_length: { threshold: 100 }, commit_delay: { threshold: 50ms } }";
+        format!("{gates}\nrules: [{{ id: a, match: {{ user: x }}, do: {{ {effect} }}, permanent: true }}]\n")
+    };
+    check(&with("thresholds: { queue_length: 100, commit_delay: 10ms }"), &[]);
+    check(
+        &with("thresholds: { queue_length: 200, commit_delay: 1s }"),
+        &[
+            ("rules[0].do.thresholds.queue_length", "200 is looser than the gate's own 100"),
+            ("rules[0].do.thresholds.commit_delay", "1.0s is looser than the gate's own 50ms"),
+        ],
+    );
+    let unused = ", permanent: true }, { id: b, match: { user: y }, do: { skip_gates: [queue_length] }, action: reject";
+    check(
+        &with("weight: 2").replace(", permanent: true", unused).replace("reject", "reject, permanent: true"),
+        &[("rules[1].action", "refuses nothing")],
+    );
 }

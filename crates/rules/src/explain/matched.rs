@@ -1,7 +1,5 @@
 //! Of the rules that match: what each owns, and who owns what it does not.
 
-use std::collections::BTreeSet;
-
 use identity::Identity;
 use statement::Table;
 
@@ -194,7 +192,8 @@ impl Field {
             Field::MaxConcurrency => specificity::of_limit(effect.limits.max_concurrency),
             Field::MaxConnections => specificity::of_limit(effect.limits.max_connections),
             Field::Threshold(gate) => effect.thresholds.get(gate).map_or(f64::NEG_INFINITY, |value| -value),
-            Field::SkipGates => specificity::of_skips(effect.skip_gates.as_ref().map_or(0, BTreeSet::len)),
+            // Of equally specific ones what all of them skip is skipped, so none is the stricter as a whole.
+            Field::SkipGates => 0.0,
             Field::Weight => -effect.weight.unwrap_or(Do::WEIGHT),
         }
     }

@@ -52,6 +52,23 @@ fn every_rule_says_why() {
 }
 
 #[test]
+fn gates_are_fields_of_their_own() {
+    let rules = set(&[
+        "both | user=a | threshold=lag:2 threshold=threads:9 weight=2",
+        "one | user=a class=read | threshold=lag:5 skip=delay",
+    ]);
+    check(
+        &rules,
+        "user=a",
+        "",
+        &[
+            "both: matches, owns weight and thresholds.threads; thresholds.lag is owned by one, which has more keys",
+            "one: matches, owns skip_gates and thresholds.lag",
+        ],
+    );
+}
+
+#[test]
 fn a_rule_says_whom_it_concerns() {
     let set = set(&["a | scope=etl !user=x class=write | hold", "b | scope=*.etl.* | hold"]);
     let concerned = |line: &str| set.rules().iter().map(|rule| rule.concerns(&client(line))).collect::<Vec<_>>();
@@ -85,6 +102,26 @@ fn a_shield_has_a_name_and_a_reason() {
         (
             &["a | user=a listener=l | connections=5", "b | user=a | connections=1"],
             "max_connections is owned by a, which has more keys",
+        ),
+        (
+            &["a | user=a class=read | threshold=lag:5", "b | user=a | threshold=lag:1"],
+            "thresholds.lag is owned by a, which has more keys",
+        ),
+        (
+            &["a | user=a | threshold=lag:1", "b | scope=x | threshold=lag:5"],
+            "thresholds.lag is owned by a, which is stricter",
+        ),
+        (
+            &["a | scope=* | skip=", "b | user=a | skip=lag runtime"],
+            "skip_gates is owned by a, since of the file and the run time the stricter stands",
+        ),
+        (
+            &["a | user=a listener=l | skip=lag", "b | user=a | skip=lag"],
+            "skip_gates is owned by a, which has more keys",
+        ),
+        (
+            &["a | scope=* | weight=2 runtime override", "b | user=a | weight=1"],
+            "weight is owned by a, which overrides",
         ),
         (
             &["b | user=a class=read | connections=1"],

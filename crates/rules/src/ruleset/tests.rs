@@ -4,6 +4,7 @@ use crate::samples::{NOW, asked, client, rule, set};
 use crate::{Fields, Mode, RuleSet, Timestamp};
 
 mod facts;
+mod gates;
 mod owners;
 mod tables;
 mod time;

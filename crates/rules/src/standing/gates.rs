@@ -7,7 +7,7 @@ use crate::compiled::CompiledRule;
 use crate::gates::MOST_THRESHOLDS;
 use crate::judgement::{Skips, Thresholds};
 use crate::rule::Origin;
-use crate::specificity::{self, Claim};
+use crate::specificity::Claim;
 
 /// Each gate's threshold is a field of its own, so that a rule on one gate hides nothing that another says of another.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,8 +100,8 @@ impl<'a> Skipping<'a> {
             Ordering::Greater => Skipping { claim, bits },
             Ordering::Less => self,
             Ordering::Equal => {
-                let stricter = claim.compare(&self.claim, specificity::skips) == Ordering::Greater;
-                Skipping { claim: if stricter { claim } else { self.claim }, bits: self.bits & bits }
+                let first = claim.compare(&self.claim, |_| 0.0) == Ordering::Greater;
+                Skipping { claim: if first { claim } else { self.claim }, bits: self.bits & bits }
             }
         }
     }

@@ -118,7 +118,8 @@ fn outranks(other: &Rule, rule: &Rule, field: &Field) -> bool {
     }
     let alike = other.matching.is_same(&rule.matching) || (is_exact(other) && is_exact(rule));
     let (others, rules) = (field.strictness(other), field.strictness(rule));
-    alike && (others > rules || (others == rules && other.id < rule.id))
+    // Of equally specific ones what all of them skip is skipped: each counts.
+    alike && *field != Field::SkipGates && (others > rules || (others == rules && other.id < rule.id))
 }
 
 fn is_exact(rule: &Rule) -> bool {

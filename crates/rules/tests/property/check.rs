@@ -21,6 +21,9 @@ pub(crate) struct Seen {
     pub(crate) stricter_by_claim: u32,
     pub(crate) parsed: u32,
     pub(crate) shielded: u32,
+    pub(crate) thresholds: u32,
+    pub(crate) skips: u32,
+    pub(crate) weights: u32,
 }
 
 pub(crate) struct Asking<'a> {
@@ -83,6 +86,9 @@ pub(crate) fn check(
     seen.parsed += parsed;
     seen.shares += u32::from(stands.enforced.share.is_some());
     seen.limits += u32::from(!stands.enforced.concurrency.is_empty());
+    seen.thresholds += u32::from(stands.enforced.has_thresholds());
+    seen.skips += u32::from(stands.enforced.has_skips());
+    seen.weights += u32::from(stands.enforced.weight() != 1.0);
     seen.warned += u32::from(stands.with_warned.is_some());
     seen.stricter_by_claim += u32::from(stands.enforced.strictness() > on_trusted.enforced.strictness());
     let case = oracle::Case { rules, identity: trusted, asked, now, default_mode, digests: subjects::digests };
@@ -114,6 +120,17 @@ fn assert_same(fields: &Fields, expected: &Expected, rules: &[Rule]) {
     let owner = fields.share.map(|rule| rule.id.to_string());
     assert!(expected.share.contains(&owner), "{owner:?} is not in {expected:?}");
     assert_limits(&fields.concurrency, &expected.concurrency, rules);
+    assert_eq!(fields.weight(), expected.weight, "{fields:?}");
+    for gate in subjects::GATES {
+        for own in [0.5, 7.0, 100.0] {
+            assert_eq!(fields.threshold(gate, own), expected.threshold(gate, own), "{gate} {own} {expected:?}");
+        }
+        assert_eq!(fields.threshold_owner(gate).is_some(), expected.thresholds.contains_key(gate));
+        assert_eq!(fields.skips(gate), expected.skips.contains(gate), "{gate} {expected:?}");
+    }
+    let distinct: BTreeSet<&str> = fields.owners().map(|rule| &*rule.id).collect();
+    assert_eq!(distinct.len(), fields.owners().count());
+    assert_eq!(fields.is_empty(), distinct.is_empty());
 }
 
 /// All of them or, if there are too many, as many as there is room for, the lowest first.
@@ -137,6 +154,13 @@ fn assert_monotone(on_trusted: &Judgement, stands: &Judgement) {
     assert!(stands.enforced.strictness() >= on_trusted.enforced.strictness());
     let kept = on_trusted.enforced.concurrency.iter().all(|rule| stands.enforced.concurrency.contains(rule));
     assert!(kept || stands.enforced.concurrency.len() == Owners::MOST);
+    assert!(stands.enforced.weight() <= on_trusted.enforced.weight());
+    for gate in subjects::GATES {
+        for own in [0.5, 7.0, 100.0] {
+            assert!(stands.enforced.threshold(gate, own) <= on_trusted.enforced.threshold(gate, own));
+        }
+        assert!(!stands.enforced.skips(gate) || on_trusted.enforced.skips(gate));
+    }
 }
 
 fn check_login(set: &RuleSet, case: &oracle::Case) -> bool {
@@ -146,6 +170,11 @@ fn check_login(set: &RuleSet, case: &oracle::Case) -> bool {
     let ids = |owners: &Owners| owners.iter().map(|rule| rule.id.to_string()).collect::<BTreeSet<_>>();
     assert_eq!(ids(&judgement.enforced), oracle::judge_login(case, false));
     assert_eq!(ids(&judgement.with_warned.unwrap_or(judgement.enforced)), oracle::judge_login(case, true));
+    for gate in subjects::GATES {
+        let found = (judgement.skips(gate), judgement.threshold(gate, 7.0));
+        assert_eq!(found, oracle::login_at(case, false, gate, 7.0), "{gate}");
+        assert_eq!(judgement.would_skip(gate), oracle::login_at(case, true, gate, 7.0).0, "{gate}");
+    }
     !judgement.enforced.is_empty()
 }
 

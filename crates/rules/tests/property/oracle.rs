@@ -2,11 +2,11 @@
 //! specification, not from the code, and sharing only the words of a rule with it.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use identity::{Identity, Name};
 use ipnet::IpNet;
-use rules::{Active, Condition, Key, Mode, Origin, Rule, Share, Timestamp, Value};
+use rules::{Active, Condition, GateName, Key, Mode, Origin, Rule, Share, Timestamp, Value};
 use statement::{Class, Fingerprint, Shapes, Table};
 
 /// A statement, with everything known about it.
@@ -44,6 +44,20 @@ pub(crate) struct Expected {
     /// Any of these may own it: of equally strict outcomes for several tables it does not matter which.
     pub(crate) share: BTreeSet<Option<String>>,
     pub(crate) concurrency: BTreeSet<String>,
+    pub(crate) weight: f64,
+    /// Of each gate: the lowest that a rule gives, and whether the gate's own counts too.
+    pub(crate) thresholds: BTreeMap<GateName, (f64, bool)>,
+    pub(crate) skips: BTreeSet<GateName>,
+}
+
+impl Expected {
+    pub(crate) fn threshold(&self, gate: &str, own: f64) -> f64 {
+        match self.thresholds.get(gate) {
+            None => own,
+            Some((threshold, true)) => threshold.min(own),
+            Some((threshold, false)) => *threshold,
+        }
+    }
 }
 
 /// By the rules in force, or by these and those that warn.
@@ -55,19 +69,42 @@ pub(crate) fn judge(case: &Case, with_warned: bool) -> Expected {
         strictness,
         share: strictest.map(|outcome| outcome.share.map(|rule| rule.id.to_string())).collect(),
         concurrency: outcomes.iter().flat_map(|outcome| outcome.concurrency.clone()).collect(),
+        weight: outcomes.iter().map(|outcome| outcome.weight).fold(f64::INFINITY, f64::min),
+        thresholds: lowest(&outcomes),
+        skips: outcomes.iter().map(|outcome| outcome.skips.clone()).reduce(|one, other| &one & &other).unwrap(),
     }
+}
+
+/// The world that has no owner for a gate has the gate's own threshold.
+fn lowest(outcomes: &[Outcome]) -> BTreeMap<GateName, (f64, bool)> {
+    let gates: BTreeSet<&GateName> = outcomes.iter().flat_map(|outcome| outcome.thresholds.keys()).collect();
+    let of = |gate: &GateName| {
+        let owned: Vec<f64> = outcomes.iter().filter_map(|outcome| outcome.thresholds.get(gate).copied()).collect();
+        (owned.iter().copied().fold(f64::INFINITY, f64::min), owned.len() < outcomes.len())
+    };
+    gates.into_iter().map(|gate| (gate.clone(), of(gate))).collect()
+}
+
+/// Whether a login passes the gate, and its threshold there.
+pub(crate) fn login_at(case: &Case, with_warned: bool, gate: &str, own: f64) -> (bool, f64) {
+    let outcome = outcome(&login_world(case, with_warned));
+    let exempt = outcome.share.is_some_and(|rule| rule.effect.share == Some(Share::Exempt));
+    (exempt || outcome.skips.contains(gate), outcome.thresholds.get(gate).copied().unwrap_or(own))
 }
 
 /// The owners of `max_connections`.
 pub(crate) fn judge_login(case: &Case, with_warned: bool) -> BTreeSet<String> {
+    limits(&login_world(case, with_warned), |rule| rule.effect.limits.max_connections)
+}
+
+fn login_world<'a>(case: &Case<'a>, with_warned: bool) -> Vec<Fitting<'a>> {
     let of_connection = |rule: &Rule| {
         rule.matching.conditions.iter().chain(&rule.matching.not).all(|condition| {
             matches!(condition.key, Key::Scope | Key::User | Key::Address | Key::Schema | Key::Listener | Key::Attr(_))
         })
     };
     let counting = case.rules.iter().filter(|rule| of_connection(rule) && counts(rule, case, with_warned));
-    let world: Vec<Fitting> = counting.filter_map(|rule| fit(rule, case, &TheTables::None)).collect();
-    limits(&world, |rule| rule.effect.limits.max_connections)
+    counting.filter_map(|rule| fit(rule, case, &TheTables::None)).collect()
 }
 
 /// A rule that matches, and how exactly: per condition.
@@ -273,6 +310,9 @@ fn leaves_out(rule: &Rule, condition: &Condition, case: &Case, world: &TheTables
 struct Outcome<'a> {
     share: Option<&'a Rule>,
     concurrency: BTreeSet<String>,
+    weight: f64,
+    thresholds: BTreeMap<GateName, f64>,
+    skips: BTreeSet<GateName>,
 }
 
 impl Outcome<'_> {
@@ -291,15 +331,45 @@ fn share_of(rule: &Rule) -> Option<f64> {
 }
 
 fn outcome<'a>(world: &[Fitting<'a>]) -> Outcome<'a> {
-    let [file, runtime] = owners(world, share_of);
-    let share = match (file, runtime) {
-        (Some(file), Some(runtime)) => {
-            let stands = runtime.overrides && runtime.origin == Origin::Runtime || share_of(runtime) > share_of(file);
+    let weight = |rule: &Rule| rule.effect.weight.map(|weight| -weight);
+    let gates: BTreeSet<&GateName> = world.iter().flat_map(|fitting| fitting.rule.effect.thresholds.keys()).collect();
+    let threshold = |gate: &GateName| {
+        let owner = stands(world, |rule| rule.effect.thresholds.get(gate).map(|threshold| -threshold)).unwrap();
+        (gate.clone(), owner.effect.thresholds[gate])
+    };
+    Outcome {
+        share: stands(world, share_of),
+        concurrency: limits(world, |rule| rule.effect.limits.max_concurrency),
+        weight: stands(world, weight).map_or(1.0, |rule| rule.effect.weight.unwrap()),
+        thresholds: gates.into_iter().map(threshold).collect(),
+        skips: skips(world),
+    }
+}
+
+fn overrides(rule: &Rule) -> bool {
+    rule.overrides && rule.origin == Origin::Runtime
+}
+
+/// The stricter of the file's owner and the run time's, unless that one overrides.
+fn stands<'a>(world: &[Fitting<'a>], strictness: impl Fn(&Rule) -> Option<f64> + Copy) -> Option<&'a Rule> {
+    match owners(world, strictness) {
+        [Some(file), Some(runtime)] => {
+            let stands = overrides(runtime) || strictness(runtime) > strictness(file);
             Some(if stands { runtime } else { file })
         }
-        (file, runtime) => file.or(runtime),
+        [file, runtime] => file.or(runtime),
+    }
+}
+
+/// A gate is skipped if the owner says so; whether it does is judged for each gate, where not to skip is the stricter.
+fn skips(world: &[Fitting]) -> BTreeSet<GateName> {
+    let gates: BTreeSet<&GateName> =
+        world.iter().flat_map(|fitting| fitting.rule.effect.skip_gates.iter().flatten()).collect();
+    let skipped = |gate: &&GateName| {
+        let strictness = |rule: &Rule| rule.effect.skip_gates.as_ref().map(|gates| -f64::from(gates.contains(*gate)));
+        stands(world, strictness).is_some_and(|rule| rule.effect.skip_gates.as_ref().unwrap().contains(*gate))
     };
-    Outcome { share, concurrency: limits(world, |rule| rule.effect.limits.max_concurrency) }
+    gates.into_iter().filter(skipped).cloned().collect()
 }
 
 fn limits(world: &[Fitting], limit: fn(&Rule) -> Option<u32>) -> BTreeSet<String> {

@@ -1,10 +1,12 @@
 //! Rules, clients and statements made of so few words that they often meet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use identity::{Identity, Name, Pairs};
 use rules::{
-    Active, Condition, Days, Do, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share, Timestamp, Value,
+    Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
+    Timestamp, Value,
 };
 use statement::{Class, Fingerprint, Shapes, Table};
 
@@ -66,6 +68,7 @@ const TABLES: [&str; 4] = ["orders", "heartbeat", "big", "small"];
 const KEYS: [&str; 2] = ["team", "tier"];
 const TEXTS: [&[u8]; 3] = [b"data", b"gold", b""];
 const TOOLS: [&[u8]; 2] = [b"gh-ost", b"mysqldump"];
+pub(crate) const GATES: [&str; 3] = ["lag", "threads", "delay"];
 const ZONES: [&str; 3] = ["UTC", "Europe/Berlin", "America/New_York"];
 
 /// Of the two digests one is learnt.
@@ -119,8 +122,20 @@ fn effect(dice: &mut impl Dice) -> Do {
     Do {
         share: dice.pick(&shares),
         limits: Limits { max_concurrency: dice.pick(&limits), max_connections: dice.pick(&limits) },
-        ..Do::default()
+        thresholds: thresholds(dice),
+        skip_gates: dice.one_in(4).then(|| GATES.into_iter().filter(|_| dice.one_in(2)).map(Into::into).collect()),
+        weight: dice.pick(&[None, None, None, Some(0.5), Some(1.0), Some(1.0), Some(3.0)]),
     }
+}
+
+fn thresholds(dice: &mut impl Dice) -> BTreeMap<GateName, f64> {
+    let mut thresholds = BTreeMap::new();
+    for gate in GATES {
+        if dice.one_in(5) {
+            thresholds.insert(gate.into(), dice.pick(&[1.0, 5.0, 5.0, 20.0]));
+        }
+    }
+    thresholds
 }
 
 pub(crate) fn active(dice: &mut impl Dice) -> Active {

@@ -34,6 +34,14 @@ pub(crate) fn does(rule: &Json) -> String {
         "rejection_ratio" => format!("ratio {}", value.as_f64().unwrap_or_default()),
         "max_concurrency" => format!("concurrency {value}"),
         "max_connections" => format!("connections {value}"),
+        "thresholds" => {
+            let gates = value.as_object().into_iter().flatten();
+            let words = gates.map(|(gate, value)| format!("threshold {} {}", harmless(gate), values(value)));
+            words.collect::<Vec<_>>().join(", ")
+        }
+        "skip_gates" if value.as_array().is_some_and(Vec::is_empty) => "skips no gate".to_owned(),
+        "skip_gates" => format!("skips {}", values(value)),
+        "weight" => format!("weight {}", value.as_f64().unwrap_or_default()),
         key => harmless(key),
     };
     effect.iter().map(word).collect::<Vec<_>>().join(", ")
@@ -56,6 +64,14 @@ mod tests {
             ),
             (json!({ "match": {}, "do": { "hold": true } }), "everyone", "hold"),
             (json!({ "match": { "user": "a" }, "do": { "rejection_ratio": 1.0 } }), "user=a", "ratio 1"),
+            (
+                json!({ "match": { "user": "a" }, "do": { "thresholds": { "replication_lag": "2s", "threads_running": 40.0 },
+                        "weight": 0.5 } }),
+                "user=a",
+                "threshold replication_lag 2s, threshold threads_running 40.0, weight 0.5",
+            ),
+            (json!({ "match": { "user": "a" }, "do": { "skip_gates": ["a", "b"] } }), "user=a", "skips a,b"),
+            (json!({ "match": { "user": "a" }, "do": { "skip_gates": [] } }), "user=a", "skips no gate"),
             (
                 json!({ "match": { "scope": "*" }, "do": { "exempt": true, "max_concurrency": 4, "max_connections": 10 } }),
                 "scope=*",

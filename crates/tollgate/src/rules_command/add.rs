@@ -87,6 +87,15 @@ struct What {
     /// Connections at once, of all that match together.
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<u32>,
+    /// Another threshold at a gate, such as replication_lag=2s.
+    #[arg(long, value_name = "GATE=VALUE")]
+    threshold: Vec<Pair>,
+    /// A gate that they pass.
+    #[arg(long, value_name = "GATE")]
+    skip_gate: Vec<String>,
+    /// How much their turn counts in the queue, from 0.01 to 100; others have 1.
+    #[arg(long, value_name = "NUMBER")]
+    weight: Option<f64>,
     /// delay or reject.
     #[arg(long)]
     action: Option<String>,
@@ -207,7 +216,18 @@ impl What {
             ("hold", self.hold.then_some(Json::Bool(true))),
             ("max_concurrency", self.max_concurrency.map(|count| json!(count))),
             ("max_connections", self.max_connections.map(|count| json!(count))),
+            ("thresholds", self.thresholds()),
+            ("skip_gates", (!self.skip_gate.is_empty()).then(|| json!(self.skip_gate))),
+            ("weight", self.weight.map(|weight| json!(weight))),
         ])
+    }
+
+    /// A time or a percentage is a text, a count is a number; which of them the gate takes the proxy knows.
+    fn thresholds(&self) -> Option<Json> {
+        let value = |text: &str| text.parse::<f64>().map_or_else(|_| json!(text), |number| json!(number));
+        let thresholds: Map<String, Json> =
+            self.threshold.iter().map(|Pair { key, value: text }| (key.clone(), value(text))).collect();
+        (!thresholds.is_empty()).then_some(Json::Object(thresholds))
     }
 
     fn manner(&self) -> Map<String, Json> {

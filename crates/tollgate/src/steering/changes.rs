@@ -17,6 +17,7 @@ impl Steering {
         let now = self.keeper.now();
         let rule = config::rule::from_json_text(text, &self.reloader.plan().policy.gates, now)
             .map_err(|problems| all(&problems))?;
+        self.refuse_without_place(&rule)?;
         self.overlay.add(rule.clone(), now).map_err(refused)?;
         self.apply();
         info!(rule = %rule.id, by = rule.created_by, reason = rule.reason, expires = ?rule.expires, "a rule was added");
@@ -66,6 +67,7 @@ impl Steering {
             opened_by: by.map(str::to_owned),
             reason: reason.map(str::to_owned),
         };
+        rules.iter().try_for_each(|rule| self.refuse_without_place(rule))?;
         self.overlay.open_incident(incident, rules.clone(), now).map_err(refused)?;
         self.apply();
         warn!(incident = id, playbook, rules = rules.len(), by, "an incident was opened");
@@ -84,6 +86,18 @@ impl Steering {
         info!(incident = id, ended = ended.join(", "), at_work = at_work.join(", "), by, "an incident was closed");
         let stay: Vec<&str> = closed.stay.iter().map(|rule| &**rule).collect();
         Ok(json!({ "id": id, "ended": ended, "still_at_work": at_work, "stay": stay }))
+    }
+
+    /// Rules give thresholds for a few gates at most.
+    fn refuse_without_place(&self, rule: &Rule) -> Result<(), ControlError> {
+        let without = self.reloader.plan().policy.gates_without_place(self.overlay.rules(), rule);
+        match without.first() {
+            None => Ok(()),
+            Some(gate) => Err(invalid(format!(
+                "do.thresholds.{gate}: rules give thresholds for {} gates already, which is the most; end one of them first",
+                rules::MOST_THRESHOLDS
+            ))),
+        }
     }
 
     /// A rule that has just been put in force: with whom it hits, and what may be wrong with it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use admission::policy::Policy;
 use admission::stats::ClientStats;
 use identity::{Connection, Identity};
-use rules::{CompiledRule, Judgement, Key, Mode, Outcome, Query, Rule, Tables, Timestamp};
+use rules::{CompiledRule, Field, Judgement, Key, Mode, Outcome, Query, Rule, Tables, Timestamp};
 use serde_json::{Value as Json, json};
 use statement::{Class, Fingerprint, Shapes};
 
@@ -74,7 +74,7 @@ fn look(policy: &Policy, rule: &CompiledRule, client: &ClientStats, now: Timesta
     if rule.effect.limits.max_connections.is_some() {
         whom.note(name, at_login(policy, rule, claimed, trusted.as_ref(), now));
     }
-    if rule.effect.share.is_some() || rule.effect.limits.max_concurrency.is_some() {
+    if Field::of(rule).iter().any(|field| *field != Field::MaxConnections) {
         for class in client.classes().filter(|class| *class != Class::Control) {
             whom.note(name, asking(policy, rule, claimed, trusted.as_ref(), class, now));
         }

@@ -39,6 +39,15 @@ pub(crate) fn rule(random: &mut StdRng, now: Timestamp) -> Rule {
     }
 }
 
+/// A rule with these gates under `thresholds` and `skip_gates`.
+pub(crate) fn with_gates(thresholds: &[&str], skip: &[&str]) -> Rule {
+    use rand::SeedableRng;
+    let rule = rule(&mut StdRng::seed_from_u64(1), Timestamp(0));
+    let thresholds = thresholds.iter().map(|gate| (GateName::from(*gate), 1.0)).collect();
+    let skip_gates = Some(skip.iter().map(|gate| GateName::from(*gate)).collect());
+    Rule { effect: Do { thresholds, skip_gates, ..Do::default() }, ..rule }
+}
+
 fn pick<T: Clone>(random: &mut StdRng, from: &[T]) -> T {
     from[random.random_range(0..from.len())].clone()
 }

@@ -19,6 +19,9 @@ fn rule(line: &[&str]) -> Json {
 #[test]
 fn a_command_line_is_a_rule() {
     let now = Timestamp::parse("2029-12-31T00:00:00Z").unwrap();
+    let file = "upstream: { address: 127.0.0.1, replicas: discover }\nprobe: { user: a, password: b }\n\
+                gates: { lag: { metric: replication_lag, threshold: 5s }, threads_running: { threshold: 60 } }";
+    let gates = config::Plan::from_text(file, std::path::Path::new("proxy.yaml")).unwrap().policy.gates;
     for (line, expected) in [
         (
             &["--scope", "etl", "--ratio", "0.9"][..],
@@ -73,6 +76,15 @@ fn a_command_line_is_a_rule() {
             ],
             json!({ "match": { "user": "a", "not": { "address": ["10.2.0.0/16", "10.3.0.0/16"], "class": "read",
                     "tag.a": "b,c" } }, "do": { "max_concurrency": 4 } }),
+        ),
+        (
+            &["--user", "a", "--threshold", "lag=2s", "--threshold", "threads_running=40", "--weight", "0.5"],
+            json!({ "match": { "user": "a" }, "do": { "thresholds": { "lag": "2s", "threads_running": 40.0 },
+                    "weight": 0.5 } }),
+        ),
+        (
+            &["--user", "a", "--skip-gate", "lag", "--skip-gate", "threads_running"],
+            json!({ "match": { "user": "a" }, "do": { "skip_gates": ["lag", "threads_running"] } }),
         ),
         (
             &["--user", "a", "--max-connections", "0"],
@@ -135,7 +147,7 @@ fn a_command_line_is_a_rule() {
         expected["created_by"] = json!("me@here");
         assert_eq!(rule(line), expected, "{line:?}");
         // Whatever a command line can say is a rule that the proxy takes.
-        config::rule::from_json(&rule(line), &[], now).unwrap_or_else(|wrong| panic!("{line:?}: {wrong:?}"));
+        config::rule::from_json(&rule(line), &gates, now).unwrap_or_else(|wrong| panic!("{line:?}: {wrong:?}"));
     }
     assert_eq!(rule(&["--created-by", "bot", "--hold"])["created_by"], "bot");
 }
@@ -149,6 +161,8 @@ fn what_is_no_command_line() {
         (&["--ratio", "0.5", "--exempt"], "cannot be used with"),
         (&["--for", "1h", "--expires", "2030-01-01T00:00:00Z"], "cannot be used with"),
         (&["--ratio", "most"], "invalid float"),
+        (&["--threshold", "lag"], "write it as key=value"),
+        (&["--weight", "much"], "invalid float"),
         (&["--http", "127.0.0.1:1", "--config", "x"], "cannot be used with"),
     ] {
         let error = Line::try_parse_from([&["add"], line].concat()).unwrap_err().to_string();
