@@ -96,7 +96,8 @@ impl Heart {
             return (Reading::Unknown(why), None);
         };
         let overdue = state.due_since.is_some_and(|since| sent.saturating_duration_since(since) > patience);
-        if overdue && shown.lag.is_zero() {
+        // One that shows no row at all where none can be written says nothing either: the table may have been dropped.
+        if overdue && (shown.lag.is_zero() || row.is_none()) {
             return (Reading::Unknown(state.trouble.unwrap_or(Unknown::TimedOut)), None);
         }
         (Reading::of(shown.lag.as_secs_f64()), Some(shown.applied))
@@ -163,6 +164,7 @@ mod tests {
         assert_eq!(heart.read(row(80, 2), at(5900), PATIENCE).0, Reading::Value(0.0));
         assert_eq!(heart.read(row(80, 2), at(6100), PATIENCE).0, Reading::Unknown(Unknown::TimedOut));
         assert_eq!(heart.read(row(80, 1), at(6250), PATIENCE).0, Reading::Value(6.0));
+        assert_eq!(heart.read(None, at(6250), PATIENCE).0, Reading::Unknown(Unknown::TimedOut));
         heart.failed(Unknown::Denied);
         assert_eq!(heart.read(row(80, 2), at(6100), PATIENCE).0, Reading::Unknown(Unknown::Denied));
         heart.wrote(80, 3, at(6200), Work::NONE);

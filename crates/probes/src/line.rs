@@ -20,6 +20,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 const RENEW: Duration = Duration::from_secs(60);
 /// The server was demoted: somebody else has, or soon will have, its place.
 const RENEW_EARLY: Duration = Duration::from_secs(5);
+/// A privilege that has been granted holds for new connections only.
+const RENEW_DENIED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -27,9 +29,9 @@ pub(crate) struct Line {
     timeout: Duration,
     /// More for the session, such as `SESSION TRANSACTION READ ONLY`.
     more: &'static [&'static str],
-    /// How old a connection may become.
     renew: Option<Duration>,
     early: bool,
+    denied: bool,
     open: Option<Open>,
     pause: Duration,
     not_before: Option<Instant>,
@@ -45,7 +47,17 @@ pub(crate) struct Open {
 
 impl Line {
     pub(crate) fn new(connector: Connector, timeout: Duration) -> Line {
-        Line { connector, timeout, more: &[], renew: None, early: false, open: None, pause: PAUSES.0, not_before: None }
+        Line {
+            connector,
+            timeout,
+            more: &[],
+            renew: None,
+            early: false,
+            denied: false,
+            open: None,
+            pause: PAUSES.0,
+            not_before: None,
+        }
     }
 
     /// For an address that is a name: dialled anew each minute, so that a name that has moved is noticed.
@@ -75,6 +87,12 @@ impl Line {
         self.not_before = None;
     }
 
+    /// How old a connection may become.
+    fn oldest(&self) -> Duration {
+        let limits = [self.renew, self.early.then_some(RENEW_EARLY), self.denied.then_some(RENEW_DENIED)];
+        limits.into_iter().flatten().min().unwrap_or(Duration::MAX)
+    }
+
     /// Asks within the deadline, dialling first if need be. What hangs is dropped, never waited for.
     ///
     /// `ask` takes the connection and gives it back: a closure that borrowed it could not be sent between threads. An
@@ -87,12 +105,9 @@ impl Line {
     where
         F: Future<Output = (Open, mysql_async::Result<T>)>,
     {
-        let now = Instant::now();
-        let renew = if self.early { Some(RENEW_EARLY) } else { self.renew };
-        if let Some(open) = &self.open
-            && renew.is_some_and(|renew| now.duration_since(open.since) > renew)
-        {
+        if self.open.as_ref().is_some_and(|open| open.since.elapsed() > self.oldest()) {
             self.open = None;
+            self.denied = false;
         }
         let asked = async {
             let open = match self.open.take() {
@@ -109,6 +124,7 @@ impl Line {
                 return Ok(answer);
             }
             Ok(Ok((open, Err(error)))) => {
+                self.denied |= unknown(&error) == Unknown::Denied;
                 if !error.is_fatal() {
                     self.open = Some(open);
                 }

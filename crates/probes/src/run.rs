@@ -141,3 +141,53 @@ impl Followers {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::{Address, Host, Login, Secret, Tls, TlsMode};
+
+    fn endpoint(host: &str) -> Endpoint {
+        Endpoint { address: Address::Tcp { host: host.into(), port: 1 }, tls: Tls::new(TlsMode::Disabled) }
+    }
+
+    #[tokio::test]
+    async fn a_replica_is_gone_when_it_was_missing_twice() {
+        let (sender, mut events) = mpsc::channel(100);
+        let settings = Settings {
+            primary: endpoint("127.0.0.1"),
+            replicas: Replicas::Discover,
+            login: Login { user: "u".into(), password: Secret::new("p") },
+            heartbeat: None,
+            timeout: Settings::TIMEOUT,
+            host: Host::Elsewhere,
+        };
+        let common = Common {
+            settings: Arc::new(settings),
+            pace: watch::channel(Pace { interval: Duration::from_secs(1) }).1,
+            custom: watch::channel(Arc::default()).1,
+            outbox: Outbox::new(sender),
+            heart: None,
+            epoch: Instant::now(),
+            primary_clock: watch::Sender::new(None),
+        };
+        let (a, b) = (endpoint("127.0.0.1"), endpoint("127.0.0.2"));
+        let (mut tasks, mut followers) = (JoinSet::new(), Followers::default());
+        let mut gone = |found: &[Endpoint]| {
+            followers.set(found, &common, &mut tasks);
+            let gone = std::iter::from_fn(|| events.try_recv().ok()).filter_map(|event| match event {
+                Event::Gone(name) => Some(name.to_string()),
+                Event::Report(_) | Event::Server(_) | Event::Changed(_) => None,
+            });
+            (gone.collect::<Vec<_>>(), followers.known.len())
+        };
+        assert_eq!(gone(&[a.clone(), b.clone()]), (vec![], 2));
+        assert_eq!(gone(std::slice::from_ref(&a)), (vec![], 2), "it may be about to connect again");
+        assert_eq!(gone(&[a.clone(), b.clone()]), (vec![], 2));
+        assert_eq!(gone(std::slice::from_ref(&a)), (vec![], 2));
+        assert_eq!(gone(std::slice::from_ref(&a)), (vec!["127.0.0.2:1".to_owned()], 1));
+        assert_eq!(gone(&[b]), (vec![], 2), "it has come back");
+    }
+}

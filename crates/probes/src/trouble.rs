@@ -1,5 +1,7 @@
 //! What an error of the driver says about the server.
 
+use std::io::ErrorKind;
+
 use health::Unknown;
 use mysql_async::{Error, IoError};
 
@@ -31,7 +33,11 @@ pub(crate) fn unknown(error: &Error) -> Unknown {
         Error::Server(error) if DENIED.contains(&error.code) => Unknown::Denied,
         Error::Server(error) if TOO_LATE.contains(&error.code) => Unknown::TimedOut,
         Error::Server(_) => Unknown::Failed,
-        Error::Io(IoError::Io(error)) if error.kind() == std::io::ErrorKind::TimedOut => Unknown::TimedOut,
+        Error::Io(IoError::Io(error)) if error.kind() == ErrorKind::TimedOut => Unknown::TimedOut,
+        // The driver's own way to say that the bytes make no sense, or are too many.
+        Error::Io(IoError::Io(error)) if matches!(error.kind(), ErrorKind::Other | ErrorKind::InvalidData) => {
+            Unknown::Failed
+        }
         // Refused, no route, no such name or socket, or cut off while it was asked.
         Error::Io(IoError::Io(_)) => Unknown::Unreachable,
         Error::Driver(mysql_async::DriverError::ConnectionClosed) => Unknown::Unreachable,
@@ -77,6 +83,7 @@ mod tests {
             (from_io(io::ErrorKind::NotFound), Unknown::Unreachable),
             (from_io(io::ErrorKind::UnexpectedEof), Unknown::Unreachable),
             (from_io(io::ErrorKind::TimedOut), Unknown::TimedOut),
+            (from_io(io::ErrorKind::Other), Unknown::Failed),
             (Error::Driver(mysql_async::DriverError::ConnectionClosed), Unknown::Unreachable),
         ] {
             assert_eq!(unknown(&error), reason, "{error}");

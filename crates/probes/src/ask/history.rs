@@ -6,9 +6,8 @@ use mysql_async::Conn;
 use crate::rows::{TextRow, rows};
 
 pub(crate) async fn ask(connection: &mut Conn) -> mysql_async::Result<Reading> {
-    // The counter is on by default on both. One that was switched off would show its last value for ever.
-    let sql = "SELECT COUNT AS value, STATUS AS status FROM information_schema.INNODB_METRICS \
-               WHERE NAME = 'trx_rseg_history_len'";
+    // Whether it is on stands in STATUS or, on newer MariaDB, in ENABLED, so all columns are asked for.
+    let sql = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
     let counter = reading(&rows(connection, sql).await?);
     if counter != Reading::Unknown(Unknown::Unsupported) {
         return Ok(counter);
@@ -20,9 +19,10 @@ pub(crate) async fn ask(connection: &mut Conn) -> mysql_async::Result<Reading> {
         .map_or(Reading::Unknown(Unknown::Unsupported), Reading::of))
 }
 
+/// A counter that was switched off would show its last value for ever.
 fn reading(rows: &[TextRow]) -> Reading {
-    let counter = rows.first().filter(|row| matches!(row.text(&["status"]), "enabled" | "1" | ""));
-    let value = counter.and_then(|row| row.number(&["value"]));
+    let counter = rows.first().filter(|row| matches!(row.text(&["STATUS", "ENABLED"]), "enabled" | "1" | ""));
+    let value = counter.and_then(|row| row.number(&["COUNT"]));
     value.map_or(Reading::Unknown(Unknown::Unsupported), Reading::of)
 }
 
@@ -32,16 +32,16 @@ mod tests {
 
     #[test]
     fn a_counter_that_is_off_is_not_believed() {
-        let row = |value: &str, status: &str| {
-            TextRow(vec![("value".into(), Some(value.into())), ("status".into(), Some(status.into()))])
+        let row = |value: &str, column: &str, status: &str| {
+            TextRow(vec![("COUNT".into(), Some(value.into())), (column.into(), Some(status.into()))])
         };
         let unsupported = Reading::Unknown(Unknown::Unsupported);
         for (rows, expected) in [
-            (vec![row("17", "enabled")], Reading::Value(17.0)),
-            (vec![row("17", "1")], Reading::Value(17.0)),
-            (vec![row("17", "disabled")], unsupported),
-            (vec![row("17", "0")], unsupported),
-            (vec![row("x", "enabled")], unsupported),
+            (vec![row("17", "STATUS", "enabled")], Reading::Value(17.0)),
+            (vec![row("17", "ENABLED", "1")], Reading::Value(17.0)),
+            (vec![row("17", "STATUS", "disabled")], unsupported),
+            (vec![row("17", "ENABLED", "0")], unsupported),
+            (vec![row("x", "STATUS", "enabled")], unsupported),
             (vec![], unsupported),
         ] {
             assert_eq!(reading(&rows), expected, "{rows:?}");

@@ -29,12 +29,16 @@ pub(crate) async fn run(common: Common, endpoint: Endpoint, on: On) {
     };
     // Opened at the first question.
     let mut current = line(&schedule);
+    let mut limit = schedule.longest_timeout();
     let mut complaints = HashMap::new();
     loop {
         let metric = match schedule.next().await {
             Next::Ask(metric) => metric,
             Next::Replaced => {
-                current = line(&schedule);
+                if schedule.longest_timeout() != limit {
+                    limit = schedule.longest_timeout();
+                    current = line(&schedule);
+                }
                 complaints.clear();
                 continue;
             }

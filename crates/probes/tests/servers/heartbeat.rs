@@ -1,0 +1,82 @@
+//! The heartbeat's own troubles.
+
+use anyhow::{Context, Result, ensure};
+use health::{BuiltIn, Reading, Unknown};
+use probes::MissingTable;
+
+use crate::harness::{cluster, endpoint, heartbeat, of_cluster, run, session, start};
+
+#[tokio::test]
+async fn a_primary_that_takes_no_writes_leaves_the_lag_unknown() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("locked"))));
+    running.lag_is_known(&cluster.replica).await?;
+    let mut holder = session(&cluster.primary).await?;
+    run(&mut holder, "FLUSH TABLES WITH READ LOCK").await?;
+    let unknown = running.lag_is_unknown(&cluster.replica, Unknown::TimedOut).await;
+    let other = running.value(BuiltIn::ThreadsRunning, &endpoint(&cluster.primary)).await;
+    run(&mut holder, "UNLOCK TABLES").await?;
+    unknown?;
+    other.context("it is asked all the same")?;
+    let known = running.lag_is_known(&cluster.replica).await?;
+    ensure!(matches!(known.reading, Reading::Value(lag) if lag < 1.0), "a write that hung is not lag: {known:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_missing_table_is_made_only_on_request() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut wanted = heartbeat("asks");
+    wanted.table = "on_request".into();
+    wanted.missing = MissingTable::SayHow;
+    let mut running = start(of_cluster(cluster, Some(wanted.clone())));
+    running.lag_is_unknown(&cluster.replica, Unknown::Failed).await?;
+    let there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'on_request'";
+    assert_eq!(cluster.primary.root_sql(there)?.trim(), "0");
+    // As an operator would after reading the log.
+    cluster.primary.root_sql(&probes::heartbeat_statements(&wanted).join(";"))?;
+    running.lag_is_known(&cluster.replica).await?;
+
+    cluster.primary.root_sql("DROP TABLE toll_gate.on_request")?;
+    running.lag_is_unknown(&cluster.replica, Unknown::Failed).await.context("it disappears again")?;
+    wanted.missing = MissingTable::Create;
+    let mut running = start(of_cluster(cluster, Some(wanted)));
+    running.lag_is_known(&cluster.replica).await?;
+    assert_eq!(cluster.primary.root_sql(there)?.trim(), "1");
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_proxies_of_one_name_are_found_out_and_the_next_life_is_not() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut first = start(of_cluster(cluster, Some(heartbeat("twin"))));
+    first.lag_is_known(&cluster.replica).await?;
+    let mut second = start(of_cluster(cluster, Some(heartbeat("twin"))));
+    first.lag_is_unknown(&cluster.replica, Unknown::Foreign).await?;
+    second.lag_is_unknown(&cluster.replica, Unknown::Foreign).await?;
+    drop(first);
+    second.lag_is_known(&cluster.replica).await?;
+    drop(second);
+    let mut third = start(of_cluster(cluster, Some(heartbeat("twin"))));
+    third.lag_is_known(&cluster.replica).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn rows_of_proxies_that_are_no_more_are_removed() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("makes the table"))));
+    running.lag_is_known(&cluster.replica).await?;
+    cluster.primary.root_sql(
+        "INSERT INTO toll_gate.heartbeat VALUES ('gone', 1, 1, NOW(6) - INTERVAL 2 DAY), ('quiet', 1, 1, NOW(6) - INTERVAL 2 HOUR)",
+    )?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("tidies"))));
+    running.lag_is_known(&cluster.replica).await?;
+    // It tidies behind its first beat; the next lag is behind that.
+    for _ in 0..3 {
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    let left = cluster.primary.root_sql("SELECT proxy FROM toll_gate.heartbeat WHERE proxy IN ('gone', 'quiet')")?;
+    assert_eq!(left.trim(), "quiet");
+    Ok(())
+}

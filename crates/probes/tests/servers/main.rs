@@ -1,0 +1,10 @@
+//! The probes before real servers, as the user that `grants` makes.
+
+mod harness;
+
+mod custom;
+mod failures;
+mod heartbeat;
+mod mariadb;
+mod primary;
+mod replica;

@@ -1,0 +1,140 @@
+//! The primary's metrics, who it is, and who follows it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use health::{BuiltIn, Reading, Unknown};
+use mysql_async::prelude::Queryable;
+use probes::{Change, Event, Flavor, Pace, Replicas, Role};
+
+use crate::harness::{cluster, endpoint, heartbeat, of_cluster, run, session, settings, start, start_at};
+
+#[tokio::test]
+async fn its_values_arrive() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let primary = endpoint(&cluster.primary);
+    let mut running = start(settings(primary.clone(), vec![], None));
+    for metric in [BuiltIn::ThreadsRunning, BuiltIn::LockWaits, BuiltIn::HistoryListLength] {
+        ensure!(running.value(metric, &primary).await? < 1000.0, "{metric}");
+    }
+    let used = running.value(BuiltIn::ConnectionsUsed, &primary).await?;
+    ensure!(used > 0.0 && used < 1.0, "{used}");
+    let load = running.report("load_average", "host", |_| true).await?;
+    ensure!(matches!(load.reading, Reading::Value(_)), "{load:?}");
+
+    let mut running = start(settings(primary.clone(), vec![], None));
+    let seen = running.event("the server", |event| match event {
+        Event::Server(seen) => Some(seen),
+        _ => None,
+    });
+    let seen = seen.await?;
+    assert_eq!(
+        (&*seen.name, seen.role, seen.flavor, seen.read_only),
+        (&*primary.name(), Role::Primary, Flavor::Mysql, false)
+    );
+    assert_eq!(&*seen.id, cluster.primary.root_sql("SELECT @@server_uuid")?.trim());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_waits_for_a_lock_and_runs_is_counted_and_we_are_not() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let primary = endpoint(&cluster.primary);
+    cluster
+        .primary
+        .root_sql("CREATE TABLE IF NOT EXISTS test.waits (a INT PRIMARY KEY); REPLACE INTO test.waits VALUES (1)")?;
+    let mut running = start(settings(primary.clone(), vec![], None));
+    let (mut holder, mut waiter) = (session(&cluster.primary).await?, session(&cluster.primary).await?);
+    // Whoever asks is running; so is, for the server, the thread that serves the replica.
+    let sql = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_running'";
+    let is = |value: f64| move |report: &health::Report| report.reading == Reading::Value(value);
+    let mut others = f64::NAN;
+    // Those of an earlier test may be about to end.
+    for _ in 0..100 {
+        let asked: Option<String> = holder.query_first(sql).await?;
+        others = asked.context("no answer")?.parse::<f64>()? - 1.0;
+        running.forget();
+        if running.value(BuiltIn::ThreadsRunning, &primary).await? == others {
+            break;
+        }
+    }
+    running.report("threads_running", &primary.name(), is(others)).await?;
+    run(&mut holder, "BEGIN").await?;
+    run(&mut holder, "UPDATE test.waits SET a = 1").await?;
+    let waiting = tokio::spawn(async move { run(&mut waiter, "DELETE FROM test.waits WHERE a = 1").await });
+    running.report("lock_waits", &primary.name(), is(1.0)).await?;
+    running.report("threads_running", &primary.name(), is(others + 1.0)).await?;
+    run(&mut holder, "COMMIT").await?;
+    waiting.await??;
+    running.report("lock_waits", &primary.name(), is(0.0)).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_metric_without_its_privilege_is_denied_and_the_others_are_known() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let primary = endpoint(&cluster.primary);
+    cluster.primary.root_sql("REVOKE PROCESS ON *.* FROM probe@'%'")?;
+    let mut running = start(settings(primary.clone(), vec![], None));
+    let told = running.report("history_list_length", &primary.name(), |_| true).await;
+    let other = running.value(BuiltIn::ThreadsRunning, &primary).await;
+    cluster.primary.root_sql("GRANT PROCESS ON *.* TO probe@'%'")?;
+    assert_eq!(told?.reading, Reading::Unknown(Unknown::Denied));
+    other?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn read_only_is_a_demotion_and_nothing_is_written_meanwhile() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("demoted"))));
+    running.lag_is_known(&cluster.replica).await?;
+    cluster.primary.root_sql("SET GLOBAL read_only=ON")?;
+    let change = |event| match event {
+        Event::Changed(change) => Some(change),
+        _ => None,
+    };
+    let demoted = running.event("a demotion", change).await;
+    // Lag is unknown when no beat can be written; by then the writer has seen it.
+    let unknown = running.lag_is_unknown(&cluster.replica, Unknown::Failed).await;
+    let beat = "SELECT beat FROM toll_gate.heartbeat WHERE proxy = 'demoted'";
+    let before = cluster.primary.root_sql(beat);
+    let again = running.lag_is_unknown(&cluster.replica, Unknown::Failed).await;
+    let after = cluster.primary.root_sql(beat);
+    cluster.primary.root_sql("SET GLOBAL read_only=OFF")?;
+    assert_eq!(demoted?, Change::Demoted);
+    unknown?;
+    again?;
+    assert_eq!(before?, after?, "our user may write here all the same, and must not");
+    assert_eq!(running.event("a promotion", change).await?, Change::Promoted);
+    running.lag_is_known(&cluster.replica).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn its_replicas_are_discovered() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut settings = of_cluster(cluster, Some(heartbeat("discovers")));
+    settings.replicas = Replicas::Discover;
+    let mut running = start(settings);
+    running.lag_is_known(&cluster.replica).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_quicker_pace_wakes_everything_at_once() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let asleep = Pace { interval: Duration::from_secs(3600) };
+    let mut running = start_at(of_cluster(cluster, Some(heartbeat("wakes"))), asleep);
+    running.lag(&cluster.replica, |_| true).await?;
+    // Nothing more comes for an hour; and the first answer is not from before.
+    running.forget();
+    let woken = std::time::Instant::now();
+    running.pace.send(Pace { interval: Duration::from_secs(1800) })?;
+    let report = running.lag(&cluster.replica, |_| true).await?;
+    ensure!(report.at >= woken && matches!(report.reading, Reading::Value(_)), "{report:?}");
+    running.forget();
+    running.pace.send(Pace { interval: Duration::from_secs(900) })?;
+    running.value(BuiltIn::ThreadsRunning, &endpoint(&cluster.primary)).await?;
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! What can become of a replica, with a heartbeat and without.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use health::{Reading, Unknown};
+use probes::{Event, Heartbeat, ReplicationState};
+use sandbox::Cluster;
+
+use crate::harness::{cluster, heartbeat, number, of_cluster, over, run, session, start};
+
+/// With and without: the states are the same.
+fn both(proxy: &str) -> [Option<Heartbeat>; 2] {
+    [Some(heartbeat(proxy)), None]
+}
+
+#[tokio::test]
+async fn an_applier_that_is_held_up_lags_and_catches_up() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.held (a INT)")?;
+    cluster.wait_for_replica(Duration::from_secs(30))?;
+    for heartbeat in both("held") {
+        let with_heartbeat = heartbeat.is_some();
+        let mut running = start(of_cluster(cluster, heartbeat));
+        let first = running.lag_is_known(&cluster.replica).await?;
+        ensure!(number(first.reading) < Some(20.0), "{first:?}");
+        let mut holder = session(&cluster.replica).await?;
+        run(&mut holder, "FLUSH TABLES WITH READ LOCK").await?;
+        cluster.primary.root_sql("INSERT INTO test.held VALUES (1)")?;
+        let lagging = running.lag(&cluster.replica, over(0.7)).await;
+        run(&mut holder, "UNLOCK TABLES").await?;
+        let lagging = lagging?;
+        let caught_up = running.lag(&cluster.replica, |told| number(told).is_some_and(|lag| lag < 0.5)).await?;
+        if with_heartbeat {
+            ensure!(lagging.applied.is_some_and(|work| work.transactions == 7.0), "{lagging:?}");
+        }
+        ensure!(caught_up.at > lagging.at);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_applier_that_is_stopped_is_unknown() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    for heartbeat in both("stopped") {
+        let mut running = start(of_cluster(cluster, heartbeat));
+        running.lag_is_known(&cluster.replica).await?;
+        cluster.replica.root_sql("STOP REPLICA SQL_THREAD")?;
+        let stopped = running.lag_is_unknown(&cluster.replica, Unknown::Stopped).await;
+        cluster.replica.root_sql("START REPLICA")?;
+        stopped?;
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_is_delayed_on_purpose_does_not_count() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let delay = |seconds: u32| {
+        cluster.replica.root_sql(&format!(
+            "STOP REPLICA SQL_THREAD; CHANGE REPLICATION SOURCE TO SOURCE_DELAY={seconds}; START REPLICA"
+        ))
+    };
+    for heartbeat in both("delayed") {
+        let mut running = start(of_cluster(cluster, heartbeat));
+        running.lag_is_known(&cluster.replica).await?;
+        delay(3600)?;
+        let delayed = running.lag_is(&cluster.replica, Reading::Delayed).await;
+        delay(0)?;
+        delayed?;
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_has_lost_its_source_lags_by_its_heartbeat_and_is_null_without() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    for heartbeat in both("lost") {
+        let with_heartbeat = heartbeat.is_some();
+        let mut running = start(of_cluster(cluster, heartbeat));
+        running.lag_is_known(&cluster.replica).await?;
+        cluster.replica.root_sql("STOP REPLICA IO_THREAD")?;
+        let told = if with_heartbeat {
+            running.lag(&cluster.replica, over(0.7)).await
+        } else {
+            running.lag_is_unknown(&cluster.replica, Unknown::Null).await
+        };
+        cluster.replica.root_sql("START REPLICA")?;
+        told?;
+        running.lag(&cluster.replica, |told| number(told).is_some_and(|lag| lag < 0.7)).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_that_follows_nobody_is_not_a_replica() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = [start(of_cluster(cluster, Some(heartbeat("promoted")))), start(of_cluster(cluster, None))];
+    for running in &mut running {
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    let replication = replication(cluster)?;
+    cluster.replica.root_sql("STOP REPLICA; RESET REPLICA ALL; SET GLOBAL read_only=OFF")?;
+    let mut told = Vec::new();
+    for running in &mut running {
+        told.push(running.lag_is_unknown(&cluster.replica, Unknown::NotAReplica).await);
+    }
+    let mut newcomer = start(of_cluster(cluster, None));
+    let seen = newcomer.event("its state", |event| match event {
+        Event::Server(seen) => seen.replication,
+        _ => None,
+    });
+    let seen = seen.await;
+    cluster.replica.root_sql(&replication)?;
+    for told in told {
+        told?;
+    }
+    assert_eq!(seen?, ReplicationState::NotAReplica);
+    for running in &mut running {
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    Ok(())
+}
+
+/// The statements that make it a replica again.
+fn replication(cluster: &Cluster) -> Result<String> {
+    let host = cluster.replica.root_sql("SELECT HOST FROM performance_schema.replication_connection_configuration")?;
+    Ok(format!(
+        "SET GLOBAL read_only=ON; CHANGE REPLICATION SOURCE TO SOURCE_HOST='{}', SOURCE_PORT={}, SOURCE_USER='repl',
+         SOURCE_PASSWORD='repl-pw', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1; START REPLICA",
+        host.trim(),
+        cluster.primary.port()
+    ))
+}
+
+#[tokio::test]
+async fn one_that_hangs_times_out_and_the_others_go_on() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("hangs"))));
+    running.lag_is_known(&cluster.replica).await?;
+    let pid = i32::try_from(cluster.replica.pid()?)?;
+    let pid = rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no process"))?;
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP)?;
+    let hung = running.lag_is_unknown(&cluster.replica, Unknown::TimedOut).await;
+    let primary = crate::harness::endpoint(&cluster.primary);
+    let other = running.value(health::BuiltIn::ThreadsRunning, &primary).await;
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT)?;
+    hung?;
+    other?;
+    running.lag_is_known(&cluster.replica).await?;
+    Ok(())
+}
