@@ -12,14 +12,18 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,target=/src/target,sharing=locked \
     find crates bench -type f -exec touch {} + \
     && cargo build --release --locked --package tollgate --bin tollgate \
-    && cp target/release/tollgate /usr/local/bin/tollgate
+    && cp target/release/tollgate /usr/local/bin/tollgate \
+    && mkdir /state
 
 # No RUN below: an image without a shell will do as well.
 FROM ${RUNTIME_IMAGE}
 COPY --from=build /usr/local/bin/tollgate /usr/local/bin/tollgate
-# The file of this name here is the configuration: mount yours.
+# proxy.yaml here is the configuration: mount yours.
 WORKDIR /etc/tollgate
-# By number, so that Kubernetes can see that it is not root. It needs no name, no home and no file of its own.
+# What `state_dir` is unless the configuration says otherwise: the rules added at run time. A volume that is put here gets its
+# owner with it.
+COPY --from=build --chown=65532:65532 /state /etc/tollgate/state
+# By number, so that Kubernetes can see that it is not root. It needs no name, no home and no other file of its own.
 USER 65532:65532
 EXPOSE 6033 6034
 # Drains: see `drain` in docs/configuration.md, and give the container more time to stop than `drain.deadline`.

@@ -1,4 +1,4 @@
-//! What issue 2 aims at, and whether a run met it.
+//! What is aimed at, and whether a run met it.
 
 use crate::contestant::Role;
 use crate::figure::Figure;
@@ -30,8 +30,26 @@ pub enum Mark {
     Missed,
 }
 
-/// The aims of a workload.
-pub fn of(workload: Workload) -> Vec<Aim> {
+/// The aims of a contestant at a workload.
+pub fn of(workload: Workload, role: Role) -> Vec<Aim> {
+    match role {
+        Role::Subject => of_the_session(workload),
+        Role::Ruled => of_the_rules(workload),
+        Role::Direct | Role::Haproxy | Role::Relay | Role::RelayPerCore | Role::Outsider => Vec::new(),
+    }
+}
+
+/// Rules that concern nobody who is here must cost next to nothing; of several builds the first is what there was before.
+fn of_the_rules(workload: Workload) -> Vec<Aim> {
+    match workload {
+        Workload::Mix { .. } => {
+            vec![Aim { figure: Figure::Cpu, to: Some(Role::Subject), bound: Bound::AtMost(1.05) }]
+        }
+        Workload::Latency | Workload::Stream | Workload::Connect { .. } | Workload::Idle => Vec::new(),
+    }
+}
+
+fn of_the_session(workload: Workload) -> Vec<Aim> {
     let aim = |figure, to, bound| Aim { figure, to: Some(to), bound };
     match workload {
         Workload::Mix { connections, .. } => vec![
@@ -99,6 +117,7 @@ fn short(role: Role) -> &'static str {
         Role::Relay => "relay",
         Role::RelayPerCore => "relay-per-core",
         Role::Subject => "tollgate",
+        Role::Ruled => "rules",
         Role::Outsider => "other",
     }
 }
@@ -136,7 +155,18 @@ mod tests {
     fn one_connection_needs_only_to_keep_up() {
         let mix = crate::sysbench::Mix::ReadOnly;
         for (connections, expected) in [(1, 1.0), (8, 1.2), (64, 1.2)] {
-            assert_eq!(of(Workload::Mix { mix, connections })[0].bound, Bound::AtLeast(expected));
+            assert_eq!(of(Workload::Mix { mix, connections }, Role::Subject)[0].bound, Bound::AtLeast(expected));
         }
+    }
+
+    #[test]
+    fn rules_are_compared_with_the_same_without_them() {
+        let workload = Workload::Mix { mix: crate::sysbench::Mix::ReadOnly, connections: 8 };
+        let [aim] = of(workload, Role::Ruled)[..] else { panic!("one aim") };
+        assert_eq!(
+            (aim.figure, aim.to, aim.describe().as_str()),
+            (Figure::Cpu, Some(Role::Subject), "≤ 1.05 × tollgate")
+        );
+        assert!(of(workload, Role::Haproxy).is_empty());
     }
 }

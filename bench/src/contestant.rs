@@ -7,7 +7,7 @@ mod tollgate;
 use crate::child::Child;
 use crate::client::{Account, Client};
 use crate::interrupt::Interrupt;
-use crate::options::Options;
+use crate::options::{Build, Options};
 use crate::process::Reading;
 use crate::sysbench::on_path;
 use anyhow::{Context, Result, bail};
@@ -28,6 +28,8 @@ pub enum Role {
     RelayPerCore,
     /// Tollgate, in one or more builds: whom the aims are for.
     Subject,
+    /// The last of the builds with rules, of which none matches.
+    Ruled,
     /// Started by somebody else, shown beside the others.
     Outsider,
 }
@@ -38,7 +40,7 @@ enum Launch {
     Nothing,
     Haproxy(PathBuf),
     Relay { program: PathBuf, per_core: bool },
-    Tollgate(PathBuf),
+    Tollgate { program: PathBuf, rules: u32 },
     Running { address: SocketAddr, pid: Option<u32> },
 }
 
@@ -82,23 +84,32 @@ pub fn all(options: &Options, programs: &Path) -> Result<Vec<Entry>> {
     let program = relay::program(programs)?;
     all.push(entry("relay", Role::Relay, Launch::Relay { program: program.clone(), per_core: false }));
     all.push(entry("relay-per-core", Role::RelayPerCore, Launch::Relay { program, per_core: true }));
-    let beside = programs.join("tollgate");
-    match options.tollgate.as_slice() {
-        [] if beside.is_file() => all.push(entry("tollgate", Role::Subject, Launch::Tollgate(beside))),
-        [] => {
-            eprintln!("bench: no tollgate here, so it is not measured; get it with: cargo build --release -p tollgate")
-        }
-        builds => {
-            all.extend(
-                builds.iter().map(|build| entry(&build.name, Role::Subject, Launch::Tollgate(build.program.clone()))),
-            );
-        }
+    let builds = builds(options, programs);
+    for build in &builds {
+        all.push(entry(&build.name, Role::Subject, Launch::Tollgate { program: build.program.clone(), rules: 0 }));
+    }
+    if let (Some(rules), Some(build)) = (options.rules, builds.last()) {
+        let launch = Launch::Tollgate { program: build.program.clone(), rules };
+        all.push(entry(&format!("{}-rules", build.name), Role::Ruled, launch));
     }
     for outsider in &options.against {
         let launch = Launch::Running { address: outsider.address, pid: outsider.pid };
         all.push(entry(&outsider.name, Role::Outsider, launch));
     }
     Ok(all)
+}
+
+/// Those that were named, or the one beside this program.
+fn builds(options: &Options, programs: &Path) -> Vec<Build> {
+    let beside = programs.join("tollgate");
+    match options.tollgate.as_slice() {
+        [] if beside.is_file() => vec![Build { name: "tollgate".to_owned(), program: beside }],
+        [] => {
+            eprintln!("bench: no tollgate here, so it is not measured; get it with: cargo build --release -p tollgate");
+            Vec::new()
+        }
+        named => named.to_vec(),
+    }
 }
 
 /// Those that `--only` names, or else all of them.
@@ -119,7 +130,9 @@ impl Entry {
             Launch::Relay { program, per_core } => {
                 (listen, Some(relay::start(&self.name, program, *per_core, listen, ground)?), None)
             }
-            Launch::Tollgate(program) => (listen, Some(tollgate::start(&self.name, program, listen, ground)?), None),
+            Launch::Tollgate { program, rules } => {
+                (listen, Some(tollgate::start(&self.name, program, *rules, listen, ground)?), None)
+            }
         };
         let pid = child.as_ref().map(Child::pid).or(pid);
         let mut contestant = Contestant { entry: self.clone(), address, pid, child };
@@ -140,7 +153,10 @@ impl Entry {
             Launch::Haproxy(program) => haproxy::version(program),
             Launch::Relay { per_core: false, .. } => "copy_bidirectional on one shared tokio runtime".to_owned(),
             Launch::Relay { per_core: true, .. } => "the same on one tokio runtime a core, SO_REUSEPORT".to_owned(),
-            Launch::Tollgate(program) => format!("{}, built {} ago", program.display(), age(program)),
+            Launch::Tollgate { program, rules } => {
+                let rules = if *rules == 0 { String::new() } else { format!(", {rules} rules of which none matches") };
+                format!("{}, built {} ago{rules}", program.display(), age(program))
+            }
         }
     }
 }

@@ -30,6 +30,9 @@ pub struct Options {
     /// A build of Tollgate, instead of the one beside this program; more than once to compare builds
     #[arg(long, value_name = "[NAME=]PATH", value_parser = parse_build)]
     pub tollgate: Vec<Build>,
+    /// One more contestant: the last build of Tollgate, with so many rules of which none matches
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub rules: Option<u32>,
     /// Count the system calls a query with strace, by name, and measure nothing else
     #[arg(long)]
     pub syscalls: bool,

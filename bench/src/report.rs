@@ -12,8 +12,11 @@ use crate::rounds::{Block, Rounds};
 use crate::stats::Median;
 use table::{Align, Table};
 
-/// Those that the others are divided by, in the order of the columns.
-const REFERENCES: [Role; 3] = [Role::Direct, Role::Haproxy, Role::Relay];
+/// Those that the others are divided by, in the order of the columns: Tollgate itself where it runs with rules too.
+fn references(rounds: &Rounds) -> impl Iterator<Item = Role> {
+    let with_rules = rounds.with_role(Role::Ruled).map(|_| Role::Subject);
+    [Role::Direct, Role::Haproxy, Role::Relay].into_iter().chain(with_rules)
+}
 
 pub fn print(rounds: &Rounds, disturbance: Option<Disturbance>) {
     print!("{}", render(rounds));
@@ -50,9 +53,8 @@ fn rounds_text(rounds: &Rounds) -> String {
 }
 
 fn block_table(rounds: &Rounds, block: &Block) -> Table {
-    let references: Vec<(usize, &str)> = REFERENCES
-        .iter()
-        .filter_map(|role| rounds.with_role(*role))
+    let references: Vec<(usize, &str)> = references(rounds)
+        .filter_map(|role| rounds.with_role(role))
         .map(|index| (index, rounds.contestants[index].name.as_str()))
         .collect();
     let mut header = vec![String::new(), String::new(), "median".to_owned(), "interval".to_owned()];
@@ -101,10 +103,8 @@ fn interval(median: Median, text: impl Fn(f64) -> String) -> String {
 }
 
 fn aims_text(rounds: &Rounds, block: &Block, contestant: usize, figure: Figure) -> String {
-    if rounds.contestants[contestant].role != Role::Subject {
-        return String::new();
-    }
-    let aims = aims::of(block.workload).into_iter().filter(|aim| aim.figure == figure);
+    let aims =
+        aims::of(block.workload, rounds.contestants[contestant].role).into_iter().filter(|aim| aim.figure == figure);
     let marked = aims.filter_map(|aim| {
         Some(format!("{} {}", aim.describe(), aim.mark(aim.seen(rounds, block, contestant)?).text()))
     });
@@ -114,9 +114,9 @@ fn aims_text(rounds: &Rounds, block: &Block, contestant: usize, figure: Figure) 
 /// Every aim of every build of Tollgate, with what was seen.
 pub fn all_aims(rounds: &Rounds) -> Vec<(&Block, usize, Aim, Median, Mark)> {
     let mut all = Vec::new();
-    for (index, _) in rounds.contestants.iter().enumerate().filter(|(_, name)| name.role == Role::Subject) {
+    for (index, name) in rounds.contestants.iter().enumerate() {
         for block in &rounds.blocks {
-            for aim in aims::of(block.workload) {
+            for aim in aims::of(block.workload, name.role) {
                 if let Some(seen) = aim.seen(rounds, block, index) {
                     all.push((block, index, aim, seen, aim.mark(seen)));
                 }
