@@ -194,12 +194,12 @@ impl Contestant {
 }
 
 /// A port that is free now. Another program might take it before the contestant does; then that one says so.
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
 /// A stale build is the commonest way to measure nothing: show how old it is.
-fn age(program: &Path) -> String {
+pub(crate) fn age(program: &Path) -> String {
     let modified = program.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::now());
     let minutes = modified.elapsed().unwrap_or_default().as_secs() / 60;
     if minutes < 120 { format!("{minutes} min") } else { format!("{} h", minutes / 60) }

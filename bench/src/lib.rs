@@ -3,6 +3,8 @@
 //! It never asserts on a time: it prints medians, their intervals and whether the aims were met. Read
 //! [`rounds::Rounds`] first (what is run in which order), then [`workload::Workload`] (what one run is) and
 //! [`aims`] (what is hoped for).
+//!
+//! [`storm`] is a rig of its own: writers against a slow replica, and how far it falls behind.
 #![forbid(unsafe_code)]
 
 pub mod aims;
@@ -24,3 +26,5 @@ pub mod machine;
 pub mod process;
 pub mod progress;
 pub mod sysbench;
+
+pub mod storm;

@@ -1,7 +1,7 @@
 //! The table in the terminal: one block a workload, the aims beside the figures, and all aims at the end.
 
 pub mod json;
-mod table;
+pub(crate) mod table;
 
 use crate::aims::{self, Aim, Mark};
 use crate::contestant::Role;

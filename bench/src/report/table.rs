@@ -1,33 +1,33 @@
 //! Columns that line up.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(columns: Vec<Align>, header: Vec<String>) -> Self {
+    pub(crate) fn new(columns: Vec<Align>, header: Vec<String>) -> Self {
         Self { columns, rows: vec![header] }
     }
 
-    pub(super) fn row(&mut self, row: Vec<String>) {
+    pub(crate) fn row(&mut self, row: Vec<String>) {
         self.rows.push(row);
     }
 
     /// Nothing but its header.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }
 
     /// Columns without a value in any row are left out.
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
         let mut text = String::new();
         for row in &self.rows {
