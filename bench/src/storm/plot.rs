@@ -28,7 +28,7 @@ pub fn render(records: &[Record]) -> String {
     let mut drawing = Drawing::default();
     let title = format!("Replication lag in a write storm: {}", plan.scenario.title());
     drawing.text("title", (LAG.left - 40.0, 30.0), Anchor::Start, &title);
-    drawing.text("tick", (LAG.left - 40.0, 49.0), Anchor::Start, &subtitle(&records[0]));
+    drawing.text("tick", (LAG.left - 40.0, 49.0), Anchor::Start, &subtitle(records, plan));
     lag(&mut drawing, records, plan);
     rate(&mut drawing, records, plan);
     legend(&mut drawing, records, plan);
@@ -36,9 +36,15 @@ pub fn render(records: &[Record]) -> String {
     drawing.finish(WIDTH, HEIGHT, &title, style::SHEET)
 }
 
-fn subtitle(record: &Record) -> String {
-    let Record { plan, server, apply_rate, .. } = record;
-    format!("{server}, {} closed-loop writers; the replica can apply {apply_rate:.0} rows a second", plan.writers)
+fn subtitle(records: &[Record], plan: &Plan) -> String {
+    let server = records.first().map_or("", |record| record.server.as_str());
+    let rate = can_apply(records);
+    format!("{server}, {} closed-loop writers; the replica can apply {rate:.0} rows a second", plan.writers)
+}
+
+/// Each run measures it anew.
+fn can_apply(records: &[Record]) -> f64 {
+    records.iter().map(|record| record.apply_rate).sum::<f64>() / records.len() as f64
 }
 
 fn lag(drawing: &mut Drawing, records: &[Record], plan: &Plan) {
@@ -67,7 +73,7 @@ fn lag(drawing: &mut Drawing, records: &[Record], plan: &Plan) {
 /// The axis ends at a few times what the replica can apply, or else the unlimited run is all that one sees.
 fn rate(drawing: &mut Drawing, records: &[Record], plan: &Plan) {
     let length = plan.length.as_secs_f64();
-    let can = records.iter().map(|record| record.apply_rate).sum::<f64>() / records.len() as f64;
+    let can = can_apply(records);
     let curves: Vec<(Control, Vec<(f64, f64)>)> = records
         .iter()
         .map(|record| (record.plan.control, rates(&record.looks, RATE_WINDOW, length, |look| look.rows)))
@@ -175,18 +181,18 @@ fn bars(drawing: &mut Drawing, records: &[Record]) {
     drawing.text("tick", (BARS.left + BARS.width / 2.0, BARS.bottom() + 36.0), Anchor::Middle, "milliseconds");
     let row = BARS.height / bars.len().max(1) as f64;
     let thickness = (row * 0.55).min(22.0);
+    if let Some(limit) = limit {
+        panel.moment(drawing, "threshold", limit);
+        let at = (panel.x.place(limit), BARS.bottom() - 3.0);
+        drawing.text("threshold-text", (at.0 - 4.0, at.1), Anchor::End, "1.5 × by hand");
+    }
     for (index, (control, p50, p99)) in bars.iter().enumerate() {
         let middle = BARS.top + (index as f64 + 0.5) * row;
         let (class, top) = (style::class(*control), middle - thickness / 2.0);
         drawing.text("tick", (BARS.left - 6.0, middle + 4.0), Anchor::End, control.name());
         drawing.rectangle(&format!("bar {class}"), (BARS.left, top), (panel.x.place(*p99) - BARS.left, thickness));
         drawing.rectangle(&format!("core {class}"), (BARS.left, top), (panel.x.place(*p50) - BARS.left, thickness));
-        drawing.text("tick", (panel.x.place(*p99) + 5.0, middle + 4.0), Anchor::Start, &format!("{p99:.1} ms"));
-    }
-    if let Some(limit) = limit {
-        panel.moment(drawing, "threshold", limit);
-        let at = (panel.x.place(limit), BARS.bottom() - 3.0);
-        drawing.text("threshold-text", (at.0 - 4.0, at.1), Anchor::End, "1.5 × by hand");
+        drawing.text("value", (panel.x.place(*p99) + 5.0, middle + 4.0), Anchor::Start, &format!("{p99:.1} ms"));
     }
 }
 

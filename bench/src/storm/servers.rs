@@ -134,8 +134,8 @@ fn grants() -> String {
 
 /// As if rows stood in a line from their commit on the primary: each has its time from when the row before it was done, or
 /// from its commit if that is later. So what applying and waking up cost is inside that time and not on top, an applier
-/// that the machine held up catches up (by a second at most), and idleness is not saved up. When the row before was done
-/// is kept in a table: the applier forgets user variables from statement to statement.
+/// that the machine held up catches up, and idleness is not saved up. When the row before was done is kept in a table: the
+/// applier forgets user variables from statement to statement.
 fn slow_function(rows_a_second: f64) -> String {
     format!(
         "STOP REPLICA SQL_THREAD;
@@ -153,7 +153,7 @@ fn slow_function(rows_a_second: f64) -> String {
            SELECT seconds INTO price FROM storm.price;
            SELECT free_at INTO free FROM storm.applier WHERE id = 1;
            SET moment = UNIX_TIMESTAMP(SYSDATE(6));
-           SET free = LEAST(GREATEST(free, @@session.original_commit_timestamp / 1e6, moment - 1), moment) + price;
+           SET free = LEAST(GREATEST(free, @@session.original_commit_timestamp / 1e6), moment) + price;
            UPDATE storm.applier SET free_at = free WHERE id = 1;
            IF free > moment THEN
              DO SLEEP(free - moment);

@@ -17,7 +17,7 @@ text { font-family: system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; fo
 .paper { fill: #ffffff }
 .title { font-size: 17px; font-weight: 600 }
 .heading, .name { font-size: 13px; font-weight: 600 }
-.tick, .note { fill: #57606a }
+.tick, .note, .value { fill: #57606a }
 .note { font-size: 11px }
 .grid { stroke: #e4e8ec; stroke-width: 1 }
 .axis { stroke: #8c959f; stroke-width: 1 }
@@ -35,11 +35,12 @@ text { font-family: system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; fo
 .paced { stroke: #0066b3; fill: #0066b3 }
 .permits { stroke: #00875f; fill: #00875f }
 .curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits { fill: none }
-.bar, .core, .note { stroke: none }
+.bar, .core { stroke: none }
+.note, .value, .threshold-text { stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 }
 .paper { fill: #0d1117 }
-.tick, .note { fill: #9aa4af }
+.tick, .note, .value { fill: #9aa4af }
 .grid { stroke: #252b33 }
 .axis { stroke: #6e7681 }
 .warm-up { fill: #151b23 }
@@ -53,5 +54,8 @@ text { fill: #e6edf3 }
 .binary { stroke: #ff9a4d; fill: #ff9a4d }
 .paced { stroke: #58a6ff; fill: #58a6ff }
 .permits { stroke: #3fcf9b; fill: #3fcf9b }
+.curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits { fill: none }
+.bar, .core { stroke: none }
+.note, .value, .threshold-text { stroke: #0d1117 }
 }
 ";
