@@ -35,5 +35,6 @@ mod certificates;
 mod digests;
 mod kill_query;
 mod log;
+mod probe_settings;
 mod system_limits;
 mod upstream_watch;
