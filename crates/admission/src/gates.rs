@@ -354,6 +354,3 @@ fn value_of(aggregate: Aggregate) -> Option<f64> {
         Aggregate::Unknown(_) => None,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -56,6 +56,7 @@ impl Policy {
 
     #[must_use]
     pub fn with_gates(mut self, gates: Vec<Gate>) -> Policy {
+        gates.iter().flat_map(|gate| &gate.reads).for_each(|key| self.read_by_rules.also(key));
         self.planned = gates;
         self
     }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use health::{BuiltIn, Control, OnStale};
 use rules::{
-    Action, CompiledRule, Condition, Do, InTransaction, Key, Match, Mode, Origin, Rule, RuleSet, Scope, Share,
+    Action, CompiledRule, Condition, Do, InTransaction, Key, Match, Matcher, Mode, Origin, Rule, RuleSet, Scope, Share,
     Timestamp, Value,
 };
-use statement::{Fingerprint, Shapes};
+use statement::{Class, Fingerprint, Shapes};
+
+use crate::policy::Gate;
 
 /// When tests begin, by the wall clock.
 pub(crate) const BEGINNING: Timestamp = Timestamp(1_776_700_000_000);
@@ -44,6 +47,12 @@ pub(crate) fn rule(line: &str) -> Rule {
             "ratio" => rule.effect.share = Some(Share::Ratio(value.parse().unwrap())),
             "concurrency" => rule.effect.limits.max_concurrency = Some(number()),
             "connections" => rule.effect.limits.max_connections = Some(number()),
+            "weight" => rule.effect.weight = Some(value.parse().unwrap()),
+            "threshold" => {
+                let (gate, threshold) = value.split_once(':').unwrap();
+                rule.effect.thresholds = [(gate.into(), threshold.parse().unwrap())].into();
+            }
+            "skip" => rule.effect.skip_gates = Some([value.into()].into()),
             "reject" => rule.action = Some(Action::Reject),
             "delay" => rule.max_delay = Some(Duration::from_millis(u64::from(number()))),
             "runtime" => rule.origin = Origin::Runtime,
@@ -70,6 +79,45 @@ fn active(text: &str) -> rules::Active {
 
 pub(crate) fn set(lines: &[&str]) -> RuleSet {
     RuleSet::new(lines.iter().map(|line| rule(line)).collect(), &|_| None)
+}
+
+/// `name metric 5 | user=etl | binary warn reject delay=2000 trickle=0 stale=closed`: a gate with the defaults that
+/// the configuration gives, but refusals and trickles only where they are asked for.
+pub(crate) fn gate(line: &str) -> Gate {
+    let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [what, matching, words] = columns[..] else { panic!("{line}") };
+    let what: Vec<&str> = what.split_whitespace().collect();
+    let [name, metric, threshold] = what[..] else { panic!("{line}") };
+    let metric = BuiltIn::named(metric).unwrap_or_else(|| panic!("{line}"));
+    let everything = vec![Class::Read, Class::Write, Class::Call, Class::Unparsed, Class::Ddl];
+    let mut gate = Gate {
+        settings: health::Settings { name: name.into(), ..health::Settings::new(metric, threshold.parse().unwrap()) },
+        mode: Mode::Enforce,
+        classes: match metric {
+            BuiltIn::ReplicationLag | BuiltIn::CommitDelay => everything[1..].to_vec(),
+            BuiltIn::ConnectionsUsed => Vec::new(),
+            _ => everything,
+        },
+        logins: metric == BuiltIn::ConnectionsUsed,
+        matching: (!matching.is_empty()).then(|| Matcher::new(&matching_of(matching), &|_| None)),
+        reads: matching_of(matching).conditions.into_iter().map(|condition| condition.key).collect(),
+        action: Action::Delay,
+        max_delay: Duration::from_secs(3),
+    };
+    gate.settings.trickle = 0.0;
+    for word in words.split_whitespace() {
+        let (word, value) = word.split_once('=').unwrap_or((word, ""));
+        match word {
+            "trickle" => gate.settings.trickle = value.parse().unwrap(),
+            "stale" => gate.settings.on_stale = OnStale::named(value).unwrap(),
+            "reject" => gate.action = Action::Reject,
+            "delay" => gate.max_delay = Duration::from_millis(value.parse().unwrap()),
+            "warn" => gate.mode = Mode::Warn,
+            "off" => gate.mode = Mode::Off,
+            control => gate.settings.control = Control::named(control).unwrap_or_else(|| panic!("{line}")),
+        }
+    }
+    gate
 }
 
 /// The only rule of a set.

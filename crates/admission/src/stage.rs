@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use health::{Board, Reading, Report};
 use identity::{NamePart, Settings, Trust};
 use rules::Mode as RuleMode;
 use statement::{Charset, Mode};
 use tokio::time::Instant;
 use wire::{Capabilities, Command};
 
+use crate::gates::Moment;
 use crate::policy::{Defaults, Policy, Queue};
 use crate::port::{Admission, Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
 use crate::refusal::Reason;
-use crate::samples::{BEGINNING, set};
+use crate::samples::{BEGINNING, gate, set};
 use crate::stats::{Counted, Effect};
 use crate::{Gatekeeper, Note};
 
@@ -27,6 +29,8 @@ pub(crate) struct Setup {
     pub(crate) defaults: Defaults,
     pub(crate) queue: Queue,
     pub(crate) settings: Settings,
+    /// In a line each.
+    pub(crate) gates: Vec<&'static str>,
 }
 
 impl Default for Setup {
@@ -40,7 +44,7 @@ impl Default for Setup {
             trust_claims_of: Vec::new(),
         };
         let defaults = Defaults { reject_pause: Duration::ZERO, ..Defaults::default() };
-        Setup { defaults, queue: Queue::default(), settings }
+        Setup { defaults, queue: Queue::default(), settings, gates: Vec::new() }
     }
 }
 
@@ -51,6 +55,10 @@ impl Setup {
         setup
     }
 
+    pub(crate) fn gated(gates: &[&'static str]) -> Setup {
+        Setup { gates: gates.to_vec(), ..Setup::default() }
+    }
+
     pub(crate) fn in_mode(mode: RuleMode) -> Setup {
         let mut setup = Setup::default();
         setup.defaults.mode = mode;
@@ -58,7 +66,8 @@ impl Setup {
     }
 
     pub(crate) fn policy(&self, generation: u64, rules: &[&str]) -> Policy {
-        Policy::new(generation, self.settings.clone(), self.defaults, self.queue, set(rules))
+        let gates = self.gates.iter().map(|line| gate(line)).collect();
+        Policy::new(generation, self.settings.clone(), self.defaults, self.queue, set(rules)).with_gates(gates)
     }
 
     pub(crate) fn stage(self, rules: &[&str]) -> Stage {
@@ -88,6 +97,10 @@ impl Stage {
         Ok(Session { gate, who, state: OUTSIDE, prepared: HashMap::new() })
     }
 
+    pub(crate) fn may_connect(&self, who: &str) -> Result<(), Refusal> {
+        self.keeper.may_connect(&Who::new(who).client())
+    }
+
     /// The counters of a client, by its user and its name.
     pub(crate) fn counted(&self, user: &str, name: &str) -> Counted {
         let is_it =
@@ -98,6 +111,25 @@ impl Stage {
             .find(|(known, _)| is_it(known))
             .map(|(_, counted)| counted)
             .unwrap_or_default()
+    }
+
+    /// All servers say this of these metrics, a sample later.
+    pub(crate) async fn measure(&self, values: &[(&str, f64)]) {
+        tokio::time::advance(Duration::from_millis(250)).await;
+        let values: Vec<_> = values.iter().map(|(metric, value)| (*metric, Reading::Value(*value))).collect();
+        self.measured(&values);
+        // Those who may go go.
+        tokio::task::yield_now().await;
+    }
+
+    pub(crate) fn measured(&self, readings: &[(&str, Reading)]) {
+        let now = Instant::now().into_std();
+        let mut board = Board::default();
+        for (metric, reading) in readings {
+            let server = "server".into();
+            board.report(Report { metric: (*metric).into(), server, reading: *reading, at: now, applied: None });
+        }
+        self.keeper.gates().observe(&board, &Moment { now, asleep: false, awake_since: None });
     }
 
     /// Nobody waits, nothing is taken, and every statement came to an end.

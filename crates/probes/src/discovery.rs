@@ -43,12 +43,12 @@ impl Discovery {
     }
 
     /// If it is time. A look that fails leaves the list as it is.
-    pub(crate) async fn look(&mut self, line: &mut Line, deadline: Instant) {
+    pub(crate) async fn look(&mut self, line: &mut Line, timeout: Duration) {
         let now = Instant::now();
         if self.after.is_some_and(|time| now < time) {
             return;
         }
-        let asked = line.ask(deadline, |mut open: Open| async move {
+        let asked = line.ask(now + timeout, |mut open: Open| async move {
             let told = ask(&mut open.connection, open.identity.flavor, &open.identity.id).await;
             (open, told)
         });

@@ -97,7 +97,7 @@ impl Primary {
             if let Some(discovery) = &mut self.discovery
                 && self.line.has_connection()
             {
-                discovery.look(&mut self.line, deadline).await;
+                discovery.look(&mut self.line, self.common.settings.timeout).await;
             }
         }
     }

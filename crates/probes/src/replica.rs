@@ -179,16 +179,16 @@ impl Replica {
 
     async fn by_applier(&mut self, deadline: Instant) -> Result<(Reading, Instant, Option<Work>), Failure> {
         let sent = Instant::now();
-        if let Some(Seen { flavor: Flavor::Mysql, tells_transactions: true, .. }) = &self.seen {
+        // As long as the primary's clock is not known, ages by it are not either: the server's own whole seconds are.
+        if let Some(Seen { flavor: Flavor::Mysql, tells_transactions: true, .. }) = &self.seen
+            && let Some(ahead) = self.ahead()
+        {
             let asked = self.line.ask(deadline, |mut open: Open| async move {
                 let workers = applier::ask(&mut open.connection).await;
                 (open, workers)
             });
             match asked.await {
-                Ok(workers) if !workers.is_empty() => {
-                    let Some(ahead) = self.ahead() else { return Err((Unknown::NotYet, None)) };
-                    return Ok((applier::lag(&workers, ahead), sent, None));
-                }
+                Ok(workers) if !workers.is_empty() => return Ok((applier::lag(&workers, ahead), sent, None)),
                 // Off, or not allowed: the statement may be.
                 Ok(_) => self.no_transactions_told(),
                 Err((_, Some(error))) if trouble::code(&error).is_some() => self.no_transactions_told(),

@@ -36,5 +36,6 @@ mod digests;
 mod kill_query;
 mod log;
 mod measuring;
+mod probe_settings;
 mod system_limits;
 mod upstream_watch;

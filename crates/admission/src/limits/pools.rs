@@ -15,7 +15,7 @@ use rules::RuleId;
 
 use super::fair_queue::{FairQueue, Ticket, Waiter};
 use super::need::{Need, Needs, Slot, Thing, key};
-use super::shares::Shares;
+use super::shares::Turns;
 use super::valves::Valves;
 use crate::gates::InFlight;
 
@@ -26,7 +26,7 @@ pub struct Pools {
     queues: HashMap<Needs, FairQueue>,
     waiting: HashMap<Ticket, Needs>,
     /// What the users got, of all queues together.
-    turns: Shares<Arc<[u8]>>,
+    turns: Turns<Arc<[u8]>>,
     tickets: u64,
     served: Vec<(Ticket, Grant)>,
 }
@@ -60,7 +60,7 @@ impl Pools {
             valves: Valves::new(in_flight, now),
             queues: HashMap::new(),
             waiting: HashMap::new(),
-            turns: Shares::default(),
+            turns: Turns::default(),
             tickets: 0,
             served: Vec::new(),
         }
@@ -223,7 +223,6 @@ impl Pools {
         while let Some(needs) = self.next_to_serve(things) {
             let Some(queue) = self.queues.get_mut(&needs) else { return };
             let Some((ticket, waiter)) = queue.pop() else { return };
-            self.turns.arrive(&waiter.user);
             self.turns.serve(&waiter.user, waiter.weight);
             self.waiting.remove(&ticket);
             self.close_if_empty(&needs);
@@ -272,7 +271,7 @@ impl Pools {
         }
         self.queues.remove(needs);
         if self.queues.is_empty() {
-            self.turns = Shares::default();
+            self.turns = Turns::default();
         }
         for thing in needs.iter() {
             if let Some(pool) = self.pools.get_mut(thing) {

@@ -54,17 +54,11 @@ impl<K: Clone + Eq + Hash> Shares<K> {
     pub(crate) fn serve(&mut self, key: &K, weight: f64) {
         let Some(start) = self.leave(key) else { return };
         self.virtual_time = self.virtual_time.max(start);
-        // As large as it may be: a turn is short then, but never nothing.
-        let turn = (TURN as f64 / weight.clamp(1.0 / 1024.0, 1024.0)) as u64;
-        let present = self.virtual_time;
-        let share = self.of.entry(key.clone()).or_insert(Share { paid: present, waits_at: None });
-        share.paid = start + turn;
+        let turn = turn(weight);
+        if let Some(share) = self.of.get_mut(key) {
+            share.paid = start + turn;
+        }
         self.forget_the_paid();
-    }
-
-    /// When what it got so far is paid for.
-    pub(crate) fn paid(&self, key: &K) -> u64 {
-        self.of.get(key).map_or(self.virtual_time, |share| share.paid.max(self.virtual_time))
     }
 
     /// It waits no more. When its turn would have started.
@@ -83,6 +77,41 @@ impl<K: Clone + Eq + Hash> Shares<K> {
             let present = self.virtual_time;
             self.of.retain(|_, share| share.waits_at.is_some() || share.paid > present);
         }
+    }
+}
+
+/// As large as a weight may be, a turn is never nothing.
+fn turn(weight: f64) -> u64 {
+    (TURN as f64 / weight.clamp(1.0 / 1024.0, 1024.0)) as u64
+}
+
+/// What each got of several queues together, where only those who are first in theirs are compared.
+#[derive(Debug)]
+pub(crate) struct Turns<K> {
+    present: u64,
+    paid: HashMap<K, u64>,
+}
+
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Turns { present: 0, paid: HashMap::new() }
+    }
+}
+
+impl<K: Clone + Eq + Hash> Turns<K> {
+    /// When what it got so far is paid for: who is first by this is next.
+    pub(crate) fn paid(&self, key: &K) -> u64 {
+        self.paid.get(key).map_or(self.present, |paid| self.present.max(*paid))
+    }
+
+    pub(crate) fn serve(&mut self, key: &K, weight: f64) {
+        let start = self.paid(key);
+        self.present = start;
+        let present = self.present;
+        if self.paid.len() > 256 {
+            self.paid.retain(|_, paid| *paid > present);
+        }
+        self.paid.insert(key.clone(), start + turn(weight));
     }
 }
 

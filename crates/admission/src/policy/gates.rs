@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rules::{Action, Matcher, Mode, Query};
+use rules::{Action, Key, Matcher, Mode, Query};
 use statement::Class;
 
 use crate::limits::Slot;
@@ -19,6 +19,8 @@ pub struct Gate {
     pub logins: bool,
     /// `None`: everybody.
     pub matching: Option<Matcher>,
+    /// What that looks at.
+    pub reads: Vec<Key>,
     pub action: Action,
     pub max_delay: Duration,
 }

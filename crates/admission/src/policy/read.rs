@@ -1,4 +1,4 @@
-//! Which tags and query attributes some rule looks at.
+//! Which tags and query attributes some rule or gate looks at.
 
 use std::collections::HashSet;
 
@@ -14,23 +14,27 @@ impl ReadByRules {
     pub(crate) fn new<'a>(matches: impl Iterator<Item = &'a Match>) -> ReadByRules {
         let mut read = ReadByRules::default();
         for condition in matches.flat_map(|matching| matching.conditions.iter().chain(&matching.not)) {
-            match &condition.key {
-                Key::Tag(name) => drop(read.tags.insert(name.as_bytes().into())),
-                Key::QueryAttr(name) => drop(read.query_attributes.insert(name.as_bytes().into())),
-                Key::Scope
-                | Key::User
-                | Key::Address
-                | Key::Schema
-                | Key::Listener
-                | Key::Class
-                | Key::Fingerprint
-                | Key::Table
-                | Key::Shape
-                | Key::Tool
-                | Key::Attr(_) => {}
-            }
+            read.also(&condition.key);
         }
         read
+    }
+
+    pub(crate) fn also(&mut self, key: &Key) {
+        match key {
+            Key::Tag(name) => drop(self.tags.insert(name.as_bytes().into())),
+            Key::QueryAttr(name) => drop(self.query_attributes.insert(name.as_bytes().into())),
+            Key::Scope
+            | Key::User
+            | Key::Address
+            | Key::Schema
+            | Key::Listener
+            | Key::Class
+            | Key::Fingerprint
+            | Key::Table
+            | Key::Shape
+            | Key::Tool
+            | Key::Attr(_) => {}
+        }
     }
 
     pub(crate) fn tag(&self, key: &[u8]) -> bool {

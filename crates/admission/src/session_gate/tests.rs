@@ -2,6 +2,7 @@
 
 mod claims;
 mod dice;
+mod gates;
 mod limits;
 mod named;
 mod same_verdict;

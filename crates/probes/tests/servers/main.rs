@@ -4,6 +4,7 @@ mod harness;
 
 mod custom;
 mod failures;
+mod group;
 mod heartbeat;
 mod mariadb;
 mod primary;

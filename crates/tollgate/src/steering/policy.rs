@@ -8,7 +8,7 @@ use admission::refusal::Preset;
 use admission::unit::Graces;
 use admission::{Gatekeeper, Wall};
 use config::ErrorPreset;
-use rules::{Matcher, Mode, Rule, RuleSet, Timestamp};
+use rules::{Key, Match, Matcher, Mode, Rule, RuleSet, Timestamp};
 use statement::Fingerprint;
 
 /// Every rule, those that are built in first; `added` are those of the run time.
@@ -59,10 +59,15 @@ fn gates(policy: &config::Policy, digests: DigestsOf<'_>) -> Vec<Gate> {
         classes: gate.classes.clone(),
         logins: gate.logins,
         matching: gate.matching.as_ref().map(|matching| Matcher::new(matching, digests)),
+        reads: gate.matching.iter().flat_map(keys).collect(),
         action: gate.action.unwrap_or(defaults.action),
         max_delay: gate.max_delay.unwrap_or(defaults.max_delay),
     };
     policy.gates.iter().map(gate).collect()
+}
+
+fn keys(matching: &Match) -> impl Iterator<Item = Key> {
+    matching.conditions.iter().chain(&matching.not).map(|condition| condition.key.clone())
 }
 
 pub(super) fn wall_clock() -> Wall {
