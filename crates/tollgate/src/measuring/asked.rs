@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use config::{MetricQuestion, Plan};
 use health::{MetricName, Unit};
-use probes::{Address, Ask, CustomMetric, Endpoint, Heartbeat, Host, Login, MissingTable, On, Replicas, Secret, Settings, Tls, TlsMode};
+use probes::{Ask, CustomMetric, Endpoint, Heartbeat, Host, MissingTable, On, Replicas, Settings, Tls};
+
+use crate::probe_settings::{address, endpoint, login};
 
 /// The metrics of the configuration.
 #[derive(Debug, Clone, Default)]
@@ -53,39 +55,17 @@ pub(super) fn settings(plan: &Plan) -> Option<Settings> {
             config::Replicas::Listed(listed) => Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect()),
             config::Replicas::Discover => Replicas::Discover,
         },
-        login: Login { user: probe.user.clone(), password: Secret::new(probe.password.expose()) },
+        login: login(probe),
         heartbeat,
         timeout: probe.timeout,
         host: if upstream.address.is_local() { Host::Here } else { Host::Elsewhere },
     })
 }
 
-pub(crate) fn endpoint(upstream: &config::Upstream) -> Endpoint {
-    let tls = Tls {
-        mode: match upstream.tls {
-            config::UpstreamTls::Disabled => TlsMode::Disabled,
-            config::UpstreamTls::Preferred => TlsMode::Preferred,
-            config::UpstreamTls::Required => TlsMode::Required,
-            config::UpstreamTls::VerifyCa => TlsMode::VerifyCa,
-            config::UpstreamTls::VerifyIdentity => TlsMode::VerifyIdentity,
-        },
-        ca: upstream.ca.clone(),
-        server_name: upstream.server_name.clone(),
-    };
-    Endpoint { address: address(&upstream.address), tls }
-}
-
 /// A replica: what holds for the upstream's certificate holds for its, but for the name.
 fn beside(upstream: &config::Upstream, at: &config::UpstreamAddress) -> Endpoint {
     let of_upstream = endpoint(upstream);
     Endpoint { address: address(at), tls: Tls { server_name: None, ..of_upstream.tls } }
-}
-
-fn address(address: &config::UpstreamAddress) -> Address {
-    match address {
-        config::UpstreamAddress::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
-        config::UpstreamAddress::Socket(path) => Address::Socket(path.clone()),
-    }
 }
 
 /// Which row of the heartbeat table is ours. Kept, so that a restart does not leave rows behind; where that cannot be, the place

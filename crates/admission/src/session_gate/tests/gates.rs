@@ -296,7 +296,7 @@ async fn work_is_what_was_committed() {
     let stage = gated(&[LAG], &[]);
     stage.measure(&[("replication_lag", 1.0)]).await;
     let mut session = stage.login("app");
-    let mut work = || {
+    let work = || {
         let work = stage.keeper.gates().in_flight().work();
         (work.transactions, work.rows)
     };
