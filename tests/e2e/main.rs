@@ -35,6 +35,8 @@ mod upstream_loss;
 mod rules;
 mod rules_commands;
 
+mod gates;
+
 mod drivers;
 mod tls;
 

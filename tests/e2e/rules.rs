@@ -31,20 +31,20 @@ const AT_ONCE: &str = "defaults: { action: reject, reject_pause: 0s }\n";
 
 /// What came of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Answer {
+pub(crate) enum Answer {
     Done,
     Err(u16, String),
 }
 
 impl Answer {
     /// Refused by the proxy.
-    fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         matches!(self, Answer::Err(1226, message) if message.starts_with("[tollgate] "))
     }
 }
 
 /// Runs a statement to the end of its reply, be it several results.
-fn run(raw: &mut Raw, sql: &str) -> Answer {
+pub(crate) fn run(raw: &mut Raw, sql: &str) -> Answer {
     run_bytes(raw, sql.as_bytes())
 }
 
@@ -54,7 +54,7 @@ fn run_bytes(raw: &mut Raw, sql: &[u8]) -> Answer {
 }
 
 /// Reads a reply without DEPRECATE_EOF to its end.
-fn answer(raw: &mut Raw) -> Answer {
+pub(crate) fn answer(raw: &mut Raw) -> Answer {
     loop {
         let first = raw.read().expect("a reply");
         let status = match first.as_slice() {

@@ -79,6 +79,14 @@ impl Raw {
         Raw::dial(address).log_in(login, options)
     }
 
+    /// `Err`: the code and the message, as in `1040 Too many connections`.
+    pub(crate) fn try_login(address: SocketAddr, login: Login) -> Result<Raw, String> {
+        Raw::login_with(address, login, &RawOptions::default()).map_err(|payload| {
+            let code = u16::from_le_bytes([payload[1], payload[2]]);
+            format!("{code} {}", String::from_utf8_lossy(payload.get(9..).unwrap_or_default()))
+        })
+    }
+
     /// The same over a connection on which nothing was read yet.
     pub(crate) fn log_in(mut self, login: Login, options: &RawOptions) -> Result<Raw, Vec<u8>> {
         let packet = self.read().expect("a greeting");

@@ -180,6 +180,24 @@ impl Tollgate {
         wait_until(&format!("generation {generation}"), || self.generation() >= generation);
     }
 
+    /// How the gates and all that is measured stand.
+    pub(crate) fn gates(&self) -> serde_json::Value {
+        let (status, body) = self.get("/gates");
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).expect("JSON")
+    }
+
+    pub(crate) fn gate(&self, name: &str) -> serde_json::Value {
+        let gates = self.gates();
+        let found = gates["gates"].as_array().and_then(|gates| gates.iter().find(|gate| gate["name"] == name));
+        found.unwrap_or_else(|| panic!("no gate {name} in {gates}")).clone()
+    }
+
+    /// Waits until a gate is `open`, `limiting`, `closed`, `stale`, `waking` or `given_up`.
+    pub(crate) fn await_gate(&self, name: &str, state: &str) {
+        wait_until(&format!("the gate {name} to be {state}"), || self.gate(name)["state"] == state);
+    }
+
     /// Units that are held now.
     pub(crate) fn waiting(&self) -> u64 {
         let answer: serde_json::Value = serde_json::from_str(&self.clients()).expect("JSON");

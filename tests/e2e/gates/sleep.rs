@@ -1,0 +1,27 @@
+//! Without traffic the servers are asked rarely; the first query after a pause is not judged by what was true before.
+
+use sandbox::APP;
+
+use super::{Dial, REJECT, cluster, gated, is_refused_by, login, until_passes};
+use crate::harness::wait_until;
+use crate::rules::{Answer, run};
+
+#[test]
+fn the_first_query_after_a_pause_is_judged_by_new_numbers() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.gated_sleep (a INT)").expect("a table");
+    let dial = Dial::new(&cluster, "sleep");
+    let yaml = dial.yaml(&format!(", trickle: 0{REJECT}")).replace("PROBE", "PROBE, idle_after: 1s, idle_interval: 1h");
+    let tollgate = gated(&cluster, &yaml);
+    let write = "INSERT INTO test.gated_sleep VALUES (1)";
+    let mut raw = login(&tollgate, APP);
+    until_passes(&mut raw, write);
+    for (value, passes) in [(99.0, false), (1.0, true), (99.0, false)] {
+        wait_until("asleep", || tollgate.gates()["asleep"] == true);
+        // Nobody looks for an hour.
+        dial.set(value);
+        let answer = run(&mut raw, write);
+        assert_eq!(answer == Answer::Done, passes, "{value}: {answer:?}");
+        assert!(passes || is_refused_by(&answer, "dial"), "{answer:?}");
+    }
+}
