@@ -21,7 +21,7 @@ pub(crate) struct Status {
 }
 
 pub(crate) async fn ask(connection: &mut Conn, flavor: Flavor) -> mysql_async::Result<Status> {
-    // The table costs the server a sixth of SHOW, which is all that MariaDB has.
+    // The table costs the server a quarter of SHOW, which is all that MariaDB has.
     let told = match flavor {
         Flavor::Mysql => prepared(connection, TABLE).await?,
         Flavor::Mariadb => rows(connection, SHOW).await?,
