@@ -9,7 +9,7 @@ use mysql_async::prelude::Queryable;
 use tokio::time::timeout_at;
 
 use crate::connector::Connector;
-use crate::rows::pairs;
+use crate::rows::{pairs, rows};
 use crate::server::{Flavor, IDENTITY, Identity};
 use crate::trouble::unknown;
 
@@ -143,7 +143,7 @@ impl Line {
 
 async fn dial(connector: &Connector, timeout: Duration, more: &[&str]) -> mysql_async::Result<Open> {
     let mut connection = connector.connect(None).await?;
-    let identity = Identity::of(&pairs(&mut connection, IDENTITY).await?);
+    let identity = Identity::of(&pairs(rows(&mut connection, IDENTITY).await?));
     connection.query_drop(session(identity.flavor, timeout)).await?;
     for statement in more {
         connection.query_drop(*statement).await?;

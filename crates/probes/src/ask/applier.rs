@@ -9,7 +9,7 @@
 use health::{Reading, Unknown};
 use mysql_async::Conn;
 
-use crate::rows::{TextRow, rows};
+use crate::rows::{TextRow, prepared};
 
 /// One worker of one channel, which says of its channel what each of them says.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,7 +43,7 @@ pub(crate) async fn ask(connection: &mut Conn) -> mysql_async::Result<Vec<Worker
         FROM performance_schema.replication_applier_status_by_worker w \
         JOIN performance_schema.replication_connection_status c ON c.CHANNEL_NAME = w.CHANNEL_NAME \
         WHERE c.CHANNEL_NAME <> 'group_replication_recovery'";
-    Ok(rows(connection, sql).await?.iter().map(Worker::of).collect())
+    Ok(prepared(connection, sql).await?.iter().map(Worker::of).collect())
 }
 
 impl Worker {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use health::{Reading, Unknown};
 use mysql_async::Conn;
 
-use crate::rows::{TextRow, rows};
+use crate::rows::{TextRow, prepared, rows};
 use crate::server::{Flavor, ReplicationState};
 use crate::trouble::is_syntax;
 
@@ -39,7 +39,7 @@ const TABLES: &str = "SELECT c.CHANNEL_NAME, c.SERVICE_STATE AS receiver, a.SERV
 pub(crate) async fn ask(connection: &mut Conn, flavor: Flavor) -> mysql_async::Result<Vec<Channel>> {
     match flavor {
         Flavor::Mariadb => Ok(shown(&rows(connection, "SHOW ALL SLAVES STATUS").await?)),
-        Flavor::Mysql => match rows(connection, TABLES).await {
+        Flavor::Mysql => match prepared(connection, TABLES).await {
             Ok(rows) if !rows.is_empty() => Ok(tabled(&rows)),
             // Empty also where performance_schema is off, so nobody is said to follow no one by this alone.
             Ok(_) => Ok(show(connection).await.unwrap_or_default()),

@@ -3,12 +3,12 @@
 use health::{Reading, Unknown};
 use mysql_async::Conn;
 
-use crate::rows::{TextRow, rows};
+use crate::rows::{TextRow, prepared, rows};
 
 pub(crate) async fn ask(connection: &mut Conn) -> mysql_async::Result<Reading> {
     // Whether it is on stands in STATUS or, on newer MariaDB, in ENABLED, so all columns are asked for.
     let sql = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
-    let counter = reading(&rows(connection, sql).await?);
+    let counter = reading(&prepared(connection, sql).await?);
     if counter != Reading::Unknown(Unknown::Unsupported) {
         return Ok(counter);
     }

@@ -3,7 +3,7 @@
 use health::{BuiltIn, Reading, Unknown};
 use mysql_async::Conn;
 
-use crate::rows::pairs;
+use crate::rows::{pairs, prepared, rows};
 use crate::server::Flavor;
 
 /// The metrics that every sample of the primary has.
@@ -21,19 +21,18 @@ pub(crate) struct Status {
 }
 
 pub(crate) async fn ask(connection: &mut Conn, flavor: Flavor) -> mysql_async::Result<Status> {
-    // The table is read by name and costs the server a third of SHOW. MariaDB has only the statement's form.
-    let sql = match flavor {
-        Flavor::Mysql => {
-            "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
-             ('Threads_running', 'Threads_connected', 'Innodb_row_lock_current_waits')"
-        }
-        Flavor::Mariadb => {
-            "SHOW GLOBAL STATUS WHERE Variable_name IN \
-             ('Threads_running', 'Threads_connected', 'Innodb_row_lock_current_waits')"
-        }
+    // The table costs the server a quarter of SHOW, which is all that MariaDB has.
+    let told = match flavor {
+        Flavor::Mysql => prepared(connection, TABLE).await?,
+        Flavor::Mariadb => rows(connection, SHOW).await?,
     };
-    Ok(Status::of(&pairs(connection, sql).await?))
+    Ok(Status::of(&pairs(told)))
 }
+
+const TABLE: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status \
+    WHERE VARIABLE_NAME IN ('Threads_running', 'Threads_connected', 'Innodb_row_lock_current_waits')";
+const SHOW: &str = "SHOW GLOBAL STATUS \
+    WHERE Variable_name IN ('Threads_running', 'Threads_connected', 'Innodb_row_lock_current_waits')";
 
 impl Status {
     pub(crate) fn of(variables: &[(String, String)]) -> Status {

@@ -2,7 +2,7 @@
 
 use mysql_async::Conn;
 
-use crate::rows::{TextRow, rows};
+use crate::rows::{TextRow, prepared};
 use crate::server::Flavor;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ pub(crate) async fn ask(connection: &mut Conn, flavor: Flavor) -> mysql_async::R
              UNIX_TIMESTAMP(NOW(6)) AS now"
         }
     };
-    Ok(Variables::of(&rows(connection, sql).await?.pop().unwrap_or_default()))
+    Ok(Variables::of(&prepared(connection, sql).await?.pop().unwrap_or_default()))
 }
 
 impl Variables {
