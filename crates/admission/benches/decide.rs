@@ -8,12 +8,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use admission::policy::{Defaults, Policy, Queue};
+use admission::gates::Moment;
+use admission::policy::{self, Defaults, Policy, Queue};
 use admission::port::{Admission, Ask, Client, Gate, Outcome, SessionState, Verdict};
 use admission::{Gatekeeper, Note};
+use health::{Board, BuiltIn, Reading, Report};
 use identity::Settings;
-use rules::{Condition, Do, InTransaction, Key, Match, Origin, Rule, RuleSet, Share, Timestamp, Value};
-use statement::{Charset, Mode};
+use rules::{Condition, Do, InTransaction, Key, Match, Matcher, Origin, Rule, RuleSet, Share, Timestamp, Value};
+use statement::{Charset, Class, Mode};
 use wire::Command;
 
 const SIZES: [usize; 3] = [10, 1_000, 100_000];
@@ -28,6 +30,16 @@ struct Row {
     user: &'static str,
     /// `None`: none at all.
     rules: Option<Rules>,
+    gates: Gates,
+}
+
+/// Gates that are open and concern everything that is asked.
+#[derive(Clone, Copy, PartialEq)]
+enum Gates {
+    None,
+    Eight,
+    /// Two of them are on some clients only.
+    EightWithMatches,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +58,7 @@ enum Rules {
     OnTag,
 }
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 11] = [
     row("text, no rules", SELECT, Way::Text, None),
     row("text, none matches", SELECT, Way::Text, Some(Rules::Others)),
     row("text, one matches, ratio 0", SELECT, Way::Text, Some(Rules::OneMatches)),
@@ -60,10 +72,17 @@ const ROWS: [Row; 8] = [
         Way::Text,
         Some(Rules::OnTag),
     ),
+    gated("text, eight gates open", Way::Text, Gates::Eight),
+    gated("prepared, eight gates open", Way::Prepared, Gates::Eight),
+    gated("prepared, two of them with a match", Way::Prepared, Gates::EightWithMatches),
 ];
 
 const fn row(what: &'static str, sql: &'static str, way: Way, rules: Option<Rules>) -> Row {
-    Row { what, sql, way, user: "app", rules }
+    Row { what, sql, way, user: "app", rules, gates: Gates::None }
+}
+
+const fn gated(what: &'static str, way: Way, gates: Gates) -> Row {
+    Row { what, sql: SELECT, way, user: "app", rules: Some(Rules::Others), gates }
 }
 
 fn main() {
@@ -94,12 +113,14 @@ impl Session {
             Some(kind) => (0..size - 1).map(of_others).chain([special(kind)]).collect(),
         };
         let set = RuleSet::new(rules, &|_| None);
-        let policy = Policy::new(1, Settings::default(), Defaults::default(), Queue::default(), set);
+        let policy = Policy::new(1, Settings::default(), Defaults::default(), Queue::default(), set)
+            .with_gates(gates(row.gates));
         let wall = Box::new(|| {
             let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             Timestamp(since.as_millis() as i64)
         });
         let keeper = Gatekeeper::new(policy, wall, 1);
+        open(&keeper);
         let mut gate = keeper.enter(&client(row.user)).unwrap();
         let note = (row.way == Way::Prepared).then(|| gate.note(row.sql.as_bytes(), Mode::default()));
         Session { gate, row, note, payload: [b"\x03", row.sql.as_bytes()].concat() }
@@ -132,6 +153,38 @@ impl Session {
         }
         best.as_nanos() as f64 / 5_000.0
     }
+}
+
+fn gates(kind: Gates) -> Vec<policy::Gate> {
+    let count = if kind == Gates::None { 0 } else { 8 };
+    let gate = |number: usize| {
+        let metric = BuiltIn::ALL[number % BuiltIn::ALL.len()];
+        let user = || vec![Value::Text(b"etl"[..].into())];
+        let condition = || Condition { key: Key::User, values: user() };
+        let matching = || Match { conditions: vec![condition()], not: Vec::new() };
+        policy::Gate {
+            settings: health::Settings { name: format!("gate-{number}").into(), ..health::Settings::new(metric, 1e9) },
+            mode: rules::Mode::Enforce,
+            classes: vec![Class::Read, Class::Write],
+            logins: false,
+            matching: (kind == Gates::EightWithMatches && number < 2).then(|| Matcher::new(&matching(), &|_| None)),
+            reads: Vec::new(),
+            action: rules::Action::Delay,
+            max_delay: Duration::from_secs(3),
+        }
+    };
+    (0..count).map(gate).collect()
+}
+
+/// Everything is in order.
+fn open(keeper: &Gatekeeper) {
+    let now = Instant::now();
+    let mut board = Board::default();
+    for metric in BuiltIn::ALL {
+        let (metric, server, reading) = (metric.as_str().into(), "server".into(), Reading::Value(1.0));
+        board.report(Report { metric, server, reading, at: now, applied: None });
+    }
+    keeper.gates().observe(&board, &Moment { now, asleep: false, awake_since: None });
 }
 
 fn client(user: &'static str) -> Client<'static> {

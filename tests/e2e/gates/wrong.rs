@@ -28,7 +28,7 @@ fn unknown(metric: &str, why: &str) {
             ),
         );
         tollgate.await_gate("odd", "stale");
-        assert_eq!(tollgate.gate("odd")["why"], why, "{metric}");
+        assert_eq!(tollgate.gate("odd")["unknown"], why, "{metric}");
         let mut raw = login(&tollgate, APP);
         if passes {
             assert_eq!(run(&mut raw, WRITE), Answer::Done, "{metric}, {on_stale}");
@@ -151,7 +151,7 @@ fn a_replica_that_is_not_one_just_now() {
     let tollgate = gated(&cluster, &lag_gate("closed"));
     let mut raw = login(&tollgate, APP);
     until_passes(&mut raw, WRITE);
-    let why = |tollgate: &Tollgate| tollgate.gate("replication_lag")["why"].as_str().map(str::to_owned);
+    let why = |tollgate: &Tollgate| tollgate.gate("replication_lag")["unknown"].as_str().map(str::to_owned);
     let becomes = |raw: &mut crate::harness::Raw, expected: &str| {
         wait_until(expected, || why(&tollgate).as_deref() == Some(expected));
         until_refused(raw, WRITE, "replication_lag");

@@ -189,7 +189,7 @@ impl Tollgate {
 
     pub(crate) fn gate(&self, name: &str) -> serde_json::Value {
         let gates = self.gates();
-        let found = gates["gates"].as_array().and_then(|gates| gates.iter().find(|gate| gate["name"] == name));
+        let found = gates["gates"].as_array().and_then(|gates| gates.iter().find(|gate| gate["gate"] == name));
         found.unwrap_or_else(|| panic!("no gate {name} in {gates}")).clone()
     }
 
