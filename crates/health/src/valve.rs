@@ -155,9 +155,9 @@ impl Valve {
     }
 }
 
-/// Both in a replica's time, or both in transactions.
+/// Both in a replica's time, or both in what nobody knows the time of.
 fn alike(one: Price, two: Price) -> bool {
-    (one == Price::PER_TRANSACTION) == (two == Price::PER_TRANSACTION)
+    (one == Price::UNKNOWN) == (two == Price::UNKNOWN)
 }
 
 #[cfg(test)]

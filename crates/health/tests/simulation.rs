@@ -90,7 +90,10 @@ fn paced_follows_a_replica_that_becomes_slower() {
 
 #[test]
 fn permits_without_a_heartbeat_stay_near_the_threshold() {
-    for (name, storm) in [("permits", permits()), ("permits, 1 s", Storm { threshold: 1.0, ..permits() })] {
+    let few = Storm { control: Some(Control::Permits), heartbeat: false, service: 0.002, ..second() };
+    for (name, storm) in
+        [("permits", permits()), ("permits, 1 s", Storm { threshold: 1.0, ..permits() }), ("permits, 1 s, fast", few)]
+    {
         let figures = worst(name, &storm);
         assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
         assert!(figures.used > 0.85, "{name}: {figures:?}");

@@ -9,8 +9,8 @@ pub struct Price {
 }
 
 impl Price {
-    /// Where nothing is known of a replica's time.
-    pub const PER_TRANSACTION: Price = Price { transaction: 1.0, row: 0.0 };
+    /// Where nothing is known of a replica's time: a transaction of one row is one.
+    pub const UNKNOWN: Price = Price { transaction: 0.5, row: 0.5 };
 
     pub fn of(self, work: Work) -> f64 {
         self.transaction * work.transactions + self.row * work.rows

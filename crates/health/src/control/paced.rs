@@ -23,8 +23,10 @@ const FASTEST: f64 = 3.0;
 const RISES_BY: f64 = 2.0;
 const SHOWS_AFTER: u32 = 3;
 const RISES_ON_GUARD: f64 = 1.05;
-/// Transactions a second that any replica is taken to bear.
-const SURELY_BORNE: f64 = 500.0;
+/// Transactions of a row each, a second, that any replica is taken to bear.
+const SURELY_BORNE: f64 = 200.0;
+/// Who keeps up has no more before it than came in so many samples.
+const KEEPS_UP_WITHIN: f64 = 1.5;
 /// What comes within this is not yet too much, whatever its rate.
 const SUDDEN: Duration = Duration::from_millis(50);
 /// An overload is expected again for so long.
@@ -84,6 +86,7 @@ impl Paced {
     /// `None`: no limit.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
         let committed = self.committed(backlog);
+        let keeps_up = keeps_up(committed.unwrap_or(0.0), backlog);
         let paces = self.appliers.observe(backlog).into_iter().map(|late| {
             let error = (TARGET * backlog.threshold - late.wait) / backlog.threshold;
             Pace { budget: (1.0 + GAIN * error).clamp(0.0, FASTEST), price: late.price }
@@ -96,16 +99,16 @@ impl Paced {
         if self.appliers.any_behind() {
             // How fast it goes will be known in a moment; until then no faster than before.
             self.rising = Some(0);
-            return Some(Pace { budget: self.borne, price: Price::PER_TRANSACTION });
+            return Some(Pace { budget: self.borne, price: Price::UNKNOWN });
         }
-        self.explore(committed, backlog)
+        self.explore(committed, keeps_up, backlog)
     }
 
-    /// Transactions a second since the sample before.
+    /// What came since the sample before, a second.
     fn committed(&mut self, backlog: &Backlog<'_>) -> Option<f64> {
         let (at, work) = self.before.replace((backlog.now, backlog.work))?;
         let seconds = backlog.now.saturating_duration_since(at).as_secs_f64();
-        (seconds > 0.0).then(|| (backlog.work - work).transactions / seconds)
+        (seconds > 0.0).then(|| Price::UNKNOWN.of(backlog.work - work) / seconds)
     }
 
     fn fell_behind(&mut self, price: Price, now: Instant) {
@@ -115,10 +118,10 @@ impl Paced {
     }
 
     /// Everyone keeps up.
-    fn explore(&mut self, committed: Option<f64>, backlog: &Backlog<'_>) -> Option<Pace> {
+    fn explore(&mut self, committed: Option<f64>, keeps_up: bool, backlog: &Backlog<'_>) -> Option<Pace> {
         if let Some(behind) = &mut self.behind {
             if backlog.now.saturating_duration_since(behind.last) < ON_GUARD {
-                if backlog.waiting > 0 {
+                if backlog.waiting > 0 && keeps_up {
                     behind.budget *= RISES_ON_GUARD;
                 }
                 return Some(Pace { budget: behind.budget, price: behind.price });
@@ -130,7 +133,7 @@ impl Paced {
             None if committed > self.borne * RISES_BY => Some(0),
             None => None,
             Some(_) if backlog.waiting == 0 => None,
-            Some(samples) if samples + 1 < SHOWS_AFTER => Some(samples + 1),
+            Some(samples) if samples + 1 < SHOWS_AFTER || !keeps_up => Some(samples + 1),
             Some(_) => {
                 self.borne *= RISES_BY;
                 Some(0)
@@ -144,7 +147,7 @@ impl Paced {
     }
 
     fn rise(&self) -> Pace {
-        Pace { budget: self.borne * RISES_BY, price: Price::PER_TRANSACTION }
+        Pace { budget: self.borne * RISES_BY, price: Price::UNKNOWN }
     }
 
     /// Between two samples, where there was no limit: whether there must be one already. A crowd that comes at once may
@@ -155,7 +158,7 @@ impl Paced {
             return None;
         }
         let seconds = now.saturating_duration_since(at).as_secs_f64();
-        let committed = (work - before).transactions;
+        let committed = Price::UNKNOWN.of(work - before);
         let bearable = self.borne * RISES_BY * seconds.max(SUDDEN.as_secs_f64());
         if committed <= bearable {
             return None;
@@ -163,6 +166,13 @@ impl Paced {
         self.rising = Some(0);
         Some(self.rise())
     }
+}
+
+/// Whether nobody has more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
+fn keeps_up(committed: f64, backlog: &Backlog<'_>) -> bool {
+    let on_its_way = committed * KEEPS_UP_WITHIN * backlog.interval.as_secs_f64() + 4.0;
+    let applied = backlog.replicas.iter().filter_map(|replica| replica.applied);
+    applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).all(|behind| behind <= on_its_way)
 }
 
 #[cfg(test)]

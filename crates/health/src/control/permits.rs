@@ -7,7 +7,9 @@
 use std::time::{Duration, Instant};
 
 const GROWS_BY: f64 = 0.05;
+/// But by this, if that is more; and a small pool by no more than a part of itself, or each step would be a leap.
 const GROWS_AT_LEAST: f64 = 0.25;
+const SMALL_GROWS_BY: f64 = 0.3;
 const SHRINKS_TO: f64 = 0.9;
 const HALVES_TO: f64 = 0.5;
 pub const LEAST: f64 = 0.1;
@@ -49,7 +51,7 @@ impl Permits {
         let next = if value <= half {
             self.shrunk = false;
             let used = in_flight >= pool / 2.0 || waiting > 0;
-            if used { pool + (pool * GROWS_BY).max(GROWS_AT_LEAST) } else { pool }
+            if used { pool + (pool * GROWS_BY).max(GROWS_AT_LEAST.min(pool * SMALL_GROWS_BY)) } else { pool }
         } else if self.shrunk || falling {
             // It works already; more of it would only be felt later.
             self.shrunk = false;

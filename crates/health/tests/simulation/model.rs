@@ -189,11 +189,6 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                 }
                 at_sample = in_flight;
                 closed_once |= matches!(flow, Flow::Trickle(_));
-                if std::env::var("TRACE").is_ok() {
-                    eprintln!(
-                        "{now:7.2} lag {lag:5.2} meas {reading:5.2} {flow:?} waiting {waiting} in flight {in_flight}"
-                    );
-                }
             }
         }
         if step % 25 == 0
