@@ -1,5 +1,7 @@
-//! The clients: `web`, which reads and changes single rows, and `billing` and `report`, which read ranges.
+//! The clients: `web`, which reads and changes single rows; `billing` and `report`, which read ranges; and `job`, which writes
+//! more than the replica can apply.
 
+mod job;
 mod report;
 mod web;
 
@@ -13,20 +15,20 @@ use sandbox::Login;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::figures::{Figures, Reading};
+use crate::figures::{Figures, Reading, Span};
 use crate::servers::opts;
 
 /// Between an error and the next attempt to connect.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(200);
 /// A client that has not ended by then after it was asked to hangs.
-const END_DEADLINE: Duration = Duration::from_secs(10);
+const END_DEADLINE: Duration = Duration::from_secs(20);
 
 /// All of them, at work.
 #[derive(Debug)]
 pub(crate) struct Clients {
-    begin: Instant,
     stop: watch::Sender<bool>,
-    clients: [Client; 3],
+    job_works: watch::Sender<bool>,
+    clients: [Client; 4],
     connections: JoinSet<()>,
 }
 
@@ -43,10 +45,11 @@ impl Clients {
     pub(crate) fn start(proxy: SocketAddr) -> Clients {
         let begin = Instant::now();
         let (stop, stopped) = watch::channel(false);
-        let names = [web::NAME, report::BILLING.name, report::REPORT.name];
+        let (job_works, works) = watch::channel(true);
+        let names = [web::NAME, report::BILLING.name, report::REPORT.name, job::NAME];
         let clients = names.map(|name| Client { name, figures: Arc::new(Figures::new(begin)) });
         let mut connections = JoinSet::new();
-        let [web, billing, report] = &clients;
+        let [web, billing, report, job] = &clients;
         for number in 0..web::CONNECTIONS {
             let connection = Connection::new(proxy, web::LOGIN, &web.figures, &stopped);
             connections
@@ -57,17 +60,41 @@ impl Clients {
             connections
                 .spawn(connection.keep_up(move |connection, conn| Box::pin(report::work(connection, conn, reader))));
         }
-        Clients { begin, stop, clients, connections }
+        for number in 0..job::CONNECTIONS {
+            let connection = Connection::new(proxy, job::LOGIN, &job.figures, &stopped);
+            let works = works.clone();
+            connections.spawn(connection.keep_up(move |connection, conn| {
+                let works = works.clone();
+                Box::pin(job::work(connection, conn, number, works))
+            }));
+        }
+        Clients { stop, job_works, clients, connections }
     }
 
-    pub(crate) fn last_second(&self) -> Vec<Named> {
+    /// Whether the job works or rests.
+    pub(crate) fn job_works(&self, works: bool) {
+        self.job_works.send_replace(works);
+    }
+
+    pub(crate) fn read(&self, span: Span) -> Vec<Named> {
         let now = Instant::now();
-        self.clients.iter().map(|client| (client.name, client.figures.last(now))).collect()
+        self.clients.iter().map(|client| (client.name, client.figures.read(span, now))).collect()
+    }
+
+    /// Of `web`, whose latency is looked at.
+    pub(crate) fn foreground(&self, span: Span) -> Reading {
+        let [web, ..] = &self.clients;
+        web.figures.read(span, Instant::now())
+    }
+
+    pub(crate) fn job(&self, span: Span) -> Reading {
+        let [.., job] = &self.clients;
+        job.figures.read(span, Instant::now())
     }
 
     /// Lets each finish what it is at, log out, and gives what was seen from the beginning.
     pub(crate) async fn finish(mut self) -> Vec<Named> {
-        let over = self.begin.elapsed();
+        let totals = self.read(Span::Total);
         let _ = self.stop.send(true);
         let ended = tokio::time::timeout(END_DEADLINE, async { while self.connections.join_next().await.is_some() {} });
         if ended.await.is_err() {
@@ -75,7 +102,13 @@ impl Clients {
                 client.figures.error(&format!("a query was not answered within {END_DEADLINE:?}"));
             }
         }
-        self.clients.iter().map(|client| (client.name, client.figures.total(over))).collect()
+        // What they did at the very end counts, the time that it took them to end does not.
+        let overs = totals.into_iter().map(|(_, reading)| reading.over);
+        self.read(Span::Total)
+            .into_iter()
+            .zip(overs)
+            .map(|((name, reading), over)| (name, Reading { over, ..reading }))
+            .collect()
     }
 }
 

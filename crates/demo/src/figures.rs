@@ -14,14 +14,30 @@ pub(crate) struct Figures {
     inner: Mutex<Inner>,
 }
 
+/// Over what figures are taken. Each begins anew when it is read, but for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// Of the chart.
+    Column,
+    Second,
+    Part,
+    Total,
+}
+
+const SPANS: usize = 4;
+
 #[derive(Debug)]
 struct Inner {
-    last: Histogram<u64>,
-    last_begin: Instant,
-    total: Histogram<u64>,
+    spans: [Measured; SPANS],
     errors: u64,
     first_error: Option<String>,
     changes: u64,
+}
+
+#[derive(Debug)]
+struct Measured {
+    took: Histogram<u64>,
+    begin: Instant,
 }
 
 /// A client's figures over some time. Errors and changes are counted from the beginning.
@@ -47,16 +63,13 @@ impl Reading {
 
 impl Figures {
     pub(crate) fn new(now: Instant) -> Figures {
-        let inner =
-            Inner { last: histogram(), last_begin: now, total: histogram(), errors: 0, first_error: None, changes: 0 };
-        Figures { inner: Mutex::new(inner) }
+        let spans = std::array::from_fn(|_| Measured { took: histogram(), begin: now });
+        Figures { inner: Mutex::new(Inner { spans, errors: 0, first_error: None, changes: 0 }) }
     }
 
     pub(crate) fn query(&self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let inner = &mut *self.inner();
-        inner.last.saturating_record(micros);
-        inner.total.saturating_record(micros);
+        self.inner().spans.iter_mut().for_each(|span| span.took.saturating_record(micros));
     }
 
     pub(crate) fn change(&self) {
@@ -69,18 +82,16 @@ impl Figures {
         inner.first_error.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Since the last call, or since the beginning.
-    pub(crate) fn last(&self, now: Instant) -> Reading {
+    /// Since it was last read, or since the beginning.
+    pub(crate) fn read(&self, span: Span, now: Instant) -> Reading {
         let mut inner = self.inner();
-        let reading = inner.reading(&inner.last, now.duration_since(inner.last_begin));
-        inner.last.reset();
-        inner.last_begin = now;
+        let reading = inner.reading(span, now);
+        if span != Span::Total {
+            let measured = &mut inner.spans[span as usize];
+            measured.took.reset();
+            measured.begin = now;
+        }
         reading
-    }
-
-    pub(crate) fn total(&self, over: Duration) -> Reading {
-        let inner = self.inner();
-        inner.reading(&inner.total, over)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -89,11 +100,12 @@ impl Figures {
 }
 
 impl Inner {
-    fn reading(&self, histogram: &Histogram<u64>, over: Duration) -> Reading {
-        let quantile = |share| Duration::from_micros(histogram.value_at_quantile(share));
+    fn reading(&self, span: Span, now: Instant) -> Reading {
+        let Measured { took, begin } = &self.spans[span as usize];
+        let quantile = |share| Duration::from_micros(took.value_at_quantile(share));
         Reading {
-            queries: histogram.len(),
-            over,
+            queries: took.len(),
+            over: now.saturating_duration_since(*begin),
             p50: quantile(0.5),
             p99: quantile(0.99),
             errors: self.errors,
@@ -118,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_begins_anew_and_the_total_goes_on() {
+    fn what_was_read_begins_anew_and_the_total_goes_on() {
         let begin = Instant::now();
         let figures = Figures::new(begin);
         for took in 1..=100 {
@@ -127,7 +139,7 @@ mod tests {
         figures.error("first");
         figures.error("second");
         figures.change();
-        let last = figures.last(begin + ms(500));
+        let last = figures.read(Span::Second, begin + ms(500));
         assert_eq!((last.queries, last.errors, last.changes), (100, 2, 1));
         assert_eq!(last.first_error.as_deref(), Some("first"));
         assert!((last.per_second() - 200.0).abs() < 1e-9);
@@ -135,16 +147,21 @@ mod tests {
         assert!(last.p99 >= ms(99) && last.p99 < ms(100), "{:?}", last.p99);
 
         figures.query(ms(7));
-        assert_eq!(figures.last(begin + ms(1500)).queries, 1);
-        let idle = figures.last(begin + ms(2500));
+        assert_eq!(figures.read(Span::Second, begin + ms(1500)).queries, 1);
+        let idle = figures.read(Span::Second, begin + ms(2500));
         assert_eq!((idle.queries, idle.p99, idle.errors), (0, Duration::ZERO, 2));
-        assert_eq!(figures.total(ms(2500)).queries, 101);
+        assert_eq!(figures.read(Span::Part, begin + ms(2500)).queries, 101, "each span for itself");
+        for _ in 0..2 {
+            let total = figures.read(Span::Total, begin + ms(2500));
+            assert_eq!((total.queries, total.over), (101, ms(2500)));
+        }
     }
 
     #[test]
     fn a_latency_beyond_the_scale_counts_as_the_longest() {
-        let figures = Figures::new(Instant::now());
+        let begin = Instant::now();
+        let figures = Figures::new(begin);
         figures.query(Duration::from_secs(3600));
-        assert_eq!(figures.total(ms(1)).queries, 1);
+        assert_eq!(figures.read(Span::Total, begin).queries, 1);
     }
 }

@@ -3,6 +3,9 @@
 //! Everything it needs it gets or starts itself, and nothing is left of it. The proxy is the real one: this program starts
 //! itself a second time as `tollgate run`. It ends with an error if anything that it shows was not as it should be.
 //!
+//! It shows two things: rules, by which one of two that ask alike is favoured; and a gate, by which a job that writes more than
+//! the replica can apply is let run on (`mode: warn`), and then held at the replica's pace (`mode: enforce`).
+//!
 //! Read [`show`] first: it tells the story, the other files are its parts.
 #![forbid(unsafe_code)]
 
@@ -10,9 +13,19 @@ mod show;
 
 mod servers;
 
+mod slow_replica;
+
 mod proxy_process;
 
 mod welcome;
+
+mod stage;
+
+mod parts;
+
+mod lag;
+
+mod chart;
 
 mod clients;
 
@@ -29,7 +42,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-/// A real MySQL primary and replica, Tollgate before them, and three clients.
+/// A real MySQL primary and replica, Tollgate before them, and four clients.
 #[derive(Debug, Parser)]
 #[command(name = "cargo demo")]
 struct Arguments {

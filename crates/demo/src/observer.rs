@@ -22,7 +22,7 @@ pub(crate) struct Observer {
 }
 
 /// What was seen, where it could be seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Sight {
     pub(crate) sessions: Option<u64>,
     /// What the proxy decided, by the names that it made of what it knows.
@@ -39,6 +39,8 @@ pub(crate) struct Decided {
     pub(crate) passed: u64,
     pub(crate) held: u64,
     pub(crate) rejected: u64,
+    /// Would have been held or rejected.
+    pub(crate) warned: u64,
     pub(crate) held_for: Duration,
 }
 
@@ -131,6 +133,7 @@ fn read_decided(body: &str) -> Result<Vec<Decided>> {
             passed: number(client, "passed"),
             held: number(client, "held"),
             rejected: number(client, "rejected"),
+            warned: number(client, "warned"),
             held_for: Duration::from_millis(number(client, "hold_ms")),
         })
         .collect())
@@ -146,13 +149,13 @@ mod tests {
 
     #[test]
     fn what_was_decided_is_read_by_client() {
-        let body =
-            r#"{"waiting":0,"clients":[{"client":"report:etl","passed":3,"held":2,"rejected":1,"hold_ms":1800}]}"#;
+        let body = r#"{"waiting":0,"clients":[{"client":"report:etl","passed":3,"held":2,"rejected":1,"warned":4,"hold_ms":1800}]}"#;
         let report = Decided {
             client: "report:etl".to_owned(),
             passed: 3,
             held: 2,
             rejected: 1,
+            warned: 4,
             held_for: Duration::from_millis(1800),
         };
         assert_eq!(read_decided(body).unwrap(), [report]);

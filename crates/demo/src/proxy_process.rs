@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use sandbox::TOLLGATE;
+use sandbox::{ETL, TOLLGATE};
 use tempfile::TempDir;
 
 /// The first argument of the second self; the second is the folder with its `proxy.yaml`.
@@ -28,6 +28,8 @@ const PASSWORD: &str = "TOLLGATE_PROBE_PASSWORD";
 const START_DEADLINE: Duration = Duration::from_secs(30);
 /// More than `drain.deadline` below.
 const END_DEADLINE: Duration = Duration::from_secs(15);
+/// The gate's threshold.
+pub(crate) const THRESHOLD: Duration = Duration::from_secs(1);
 /// How much of its log is kept, to be shown if it dies.
 const LOG_LINES: usize = 30;
 
@@ -53,8 +55,27 @@ pub(crate) struct ProxyProcess {
     pub(crate) address: SocketAddr,
     pub(crate) http: SocketAddr,
     log: Arc<Mutex<Log>>,
+    servers: [SocketAddr; 2],
+    /// How often proxy.yaml was changed.
+    changes: u64,
     /// Removed with us.
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+/// What the gate does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Warn,
+    Enforce,
+}
+
+impl Mode {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Mode::Warn => "warn",
+            Mode::Enforce => "enforce",
+        }
+    }
 }
 
 /// What it has said: where it listens, and the last lines.
@@ -62,13 +83,16 @@ pub(crate) struct ProxyProcess {
 struct Log {
     address: Option<SocketAddr>,
     http: Option<SocketAddr>,
+    /// How often it has taken up another proxy.yaml.
+    reloads: u64,
     last: VecDeque<String>,
 }
 
 impl ProxyProcess {
-    pub(crate) async fn start(upstream: SocketAddr) -> Result<ProxyProcess> {
+    pub(crate) async fn start(primary: SocketAddr, replica: SocketAddr) -> Result<ProxyProcess> {
+        let servers = [primary, replica];
         let folder = tempfile::Builder::new().prefix("tollgate-demo-").tempdir().context("making a folder")?;
-        fs::write(folder.path().join("proxy.yaml"), proxy_yaml(upstream)).context("writing proxy.yaml")?;
+        write_yaml(folder.path(), servers, Mode::Warn)?;
         let mut child = spawn(folder.path())?;
         let log = Arc::new(Mutex::new(Log::default()));
         let stderr = child.stderr.take().context("the proxy has no log")?;
@@ -76,7 +100,7 @@ impl ProxyProcess {
             let log = Arc::clone(&log);
             move || follow(stderr, &log)
         });
-        let mut this = ProxyProcess { child, address: upstream, http: upstream, log, _folder: folder };
+        let mut this = ProxyProcess { child, address: primary, http: primary, log, servers, changes: 0, folder };
         let deadline = Instant::now() + START_DEADLINE;
         loop {
             if let Some(death) = this.death() {
@@ -90,6 +114,23 @@ impl ProxyProcess {
             ensure!(Instant::now() < deadline, "it did not say where it listens; its log:\n{}", this.last_lines());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+    }
+
+    /// Where an operator would write.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.path().join("proxy.yaml")
+    }
+
+    /// Edits proxy.yaml, as an operator would. The proxy takes it up by itself.
+    pub(crate) fn set_gate(&mut self, mode: Mode) -> Result<()> {
+        write_yaml(self.folder.path(), self.servers, mode)?;
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// Whether it has taken up every change.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        self.log().reloads >= self.changes
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -155,20 +196,35 @@ fn spawn(folder: &Path) -> Result<Child> {
         .context("starting it")
 }
 
-/// What people would write, with ports from the system: the one who reads ranges for a report yields to everybody.
-fn proxy_yaml(upstream: SocketAddr) -> String {
+/// Renamed into place, so that it is never half there.
+fn write_yaml(folder: &Path, servers: [SocketAddr; 2], mode: Mode) -> Result<()> {
+    let beside = folder.join("proxy.yaml.new");
+    fs::write(&beside, proxy_yaml(servers, mode)).context("writing proxy.yaml")?;
+    fs::rename(beside, folder.join("proxy.yaml")).context("renaming proxy.yaml into place")
+}
+
+/// What people would write, with ports from the system: the one who reads ranges for a report yields to everybody, and whoever
+/// writes as the job's user must not make the replica late.
+fn proxy_yaml([primary, replica]: [SocketAddr; 2], mode: Mode) -> String {
+    let (user, threshold) = (TOLLGATE.user, THRESHOLD.as_millis());
     format!(
         "listen: 127.0.0.1:0\n\
-         upstream: {{ address: \"{upstream}\" }}\n\
-         probe: {{ user: {}, password: \"env:{PASSWORD}\" }}\n\
+         upstream: {{ address: \"{primary}\", replicas: [\"{replica}\"] }}\n\
+         probe:\n  \
+           user: {user}\n  \
+           password: \"env:{PASSWORD}\"\n  \
+           heartbeat: {{ table: tollgate.heartbeat, create: true }}\n\
          admin: {{ http: 127.0.0.1:0 }}\n\
          drain: {{ wait: 0s, deadline: 5s }}\n\
          log: {{ format: json }}\n\
          defaults: {{ max_delay: 60s }}\n\
+         gates:\n  \
+           replication_lag: {{ threshold: {threshold}ms, control: paced, match: {{ user: {} }}, mode: {} }}\n\
          rules:\n\
          - {{ id: reports-yield, match: {{ scope: report }}, do: {{ rejection_ratio: 0.9 }}, permanent: true }}\n\
          - {{ id: billing-mostly-passes, match: {{ scope: billing }}, do: {{ rejection_ratio: 0.1 }}, permanent: true }}\n",
-        TOLLGATE.user
+        ETL.user,
+        mode.as_str()
     )
 }
 
@@ -177,11 +233,17 @@ fn follow(stderr: ChildStderr, log: &Mutex<Log>) {
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         log.address = log.address.or_else(|| field(&line, "listening", "listen"));
         log.http = log.http.or_else(|| field(&line, "health and metrics", "http"));
+        log.reloads += u64::from(is_message(&line, "proxy.yaml is in force"));
         if log.last.len() == LOG_LINES {
             log.last.pop_front();
         }
         log.last.push_back(line);
     }
+}
+
+fn is_message(line: &str, message: &str) -> bool {
+    serde_json::from_str(line)
+        .is_ok_and(|event: serde_json::Value| event.get("message").is_some_and(|said| said == message))
 }
 
 fn field(line: &str, message: &str, name: &str) -> Option<SocketAddr> {

@@ -3,15 +3,18 @@
 use anyhow::{Context, Result};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder};
-use sandbox::{APP, Cluster, Login};
+use sandbox::{APP, Cluster, Login, Options, TOLLGATE};
 use std::net::SocketAddr;
 
 use crate::proxy_process::ProxyProcess;
+use crate::slow_replica;
 
 /// The schema that the demo uses.
 pub(crate) const DATABASE: &str = "shop";
 /// How many rows `shop.orders` has, with the ids from 1.
 pub(crate) const ORDERS: u64 = 20_000;
+/// And `shop.stock`: more than the job has connections.
+const STOCK: u64 = 100;
 
 /// Dropping it ends them all.
 #[derive(Debug)]
@@ -25,9 +28,16 @@ impl Servers {
     /// Not cancel safe in itself; the end of the process cleans up after it.
     pub(crate) async fn start() -> Result<Servers> {
         eprintln!("demo: getting MySQL and starting a primary and a replica");
-        let cluster = tokio::task::spawn_blocking(Cluster::start).await.context("the servers' start panicked")??;
-        let proxy = ProxyProcess::start(cluster.primary.address()).await.context("starting the proxy")?;
+        let cluster = blocking(|| {
+            let cluster = Cluster::with_options(Options::mysql(), slow_replica::options())?;
+            cluster.primary.root_sql(&grants()).context("granting what measuring takes")?;
+            Ok(cluster)
+        });
+        let cluster = cluster.await?;
+        let (primary, replica) = (cluster.primary.address(), cluster.replica.address());
+        let proxy = ProxyProcess::start(primary, replica).await.context("starting the proxy")?;
         fill(proxy.address).await.context("filling the demo's tables through the proxy")?;
+        let cluster = blocking(move || slow_replica::make(&cluster).map(|()| cluster)).await?;
         Ok(Servers { proxy, cluster })
     }
 
@@ -38,6 +48,20 @@ impl Servers {
         drop(cluster);
         ended
     }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.context("the servers' start panicked")?
+}
+
+/// Beyond what the sandbox gives the proxy's user: its heartbeat, and to look at the replica. (`tollgate grants` has the least.)
+fn grants() -> String {
+    let user = TOLLGATE.user;
+    format!(
+        "GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON tollgate.* TO {user}@'%';
+         GRANT REPLICATION CLIENT, PROCESS ON *.* TO {user}@'%';
+         GRANT SELECT ON performance_schema.* TO {user}@'%';"
+    )
 }
 
 /// How to reach the demo's data at an address. The port decides whether that is the proxy or a server itself.
@@ -63,11 +87,16 @@ async fn fill(address: SocketAddr) -> Result<()> {
         "CREATE TABLE history (id BIGINT AUTO_INCREMENT PRIMARY KEY, order_id INT NOT NULL, \
          at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6))"
             .to_owned(),
+        "CREATE TABLE stock (id INT PRIMARY KEY, changes BIGINT NOT NULL)".to_owned(),
+        "CREATE TABLE beat (id INT PRIMARY KEY, at BIGINT NOT NULL)".to_owned(),
+        "INSERT INTO beat VALUES (1, 0)".to_owned(),
+        slow_replica::FUNCTION.to_owned(),
         format!("SET SESSION cte_max_recursion_depth = {ORDERS}"),
         format!(
             "INSERT INTO orders WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < {ORDERS}) \
              SELECT id, id MOD 500, id MOD 10000, REPEAT('x', 60) FROM ids"
         ),
+        format!("INSERT INTO stock SELECT id, 0 FROM orders WHERE id <= {STOCK}"),
     ] {
         conn.query_drop(statement).await?;
     }

@@ -8,8 +8,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use crate::clients::Clients;
+use crate::figures::Span;
 use crate::observer::Observer;
 use crate::servers::Servers;
+use crate::stage::Stage;
 use crate::table::Table;
 use crate::verdict::Verdict;
 use crate::welcome;
@@ -18,6 +20,8 @@ use crate::welcome;
 const INTERRUPTED: u8 = 130;
 /// Without `--seconds`.
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Between two looks at the clients and the servers; the chart has its own.
+const SECOND: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(limit: Option<Duration>) -> Result<ExitCode> {
     let mut stop = Stop::listen()?;
@@ -33,14 +37,17 @@ pub(crate) async fn run(limit: Option<Duration>) -> Result<ExitCode> {
     let mut verdict = Verdict::default();
     let clients = Clients::start(servers.proxy.address);
     let mut observer = Observer::new(&servers);
+    let mut stage = Stage::open(&servers, limit);
     let mut table = Table::new();
     let begin = Instant::now();
     let end = begin + limit.unwrap_or(FOREVER);
-    let mut second = interval_at(begin + Duration::from_secs(1), Duration::from_secs(1));
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let column = Stage::column(limit);
+    let mut tick = interval_at(begin + column, column);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut next_second = begin + SECOND;
     loop {
         tokio::select! {
-            _ = second.tick() => {}
+            _ = tick.tick() => {}
             () = sleep_until(end) => break,
             () = stop.asked() => break,
         }
@@ -49,17 +56,32 @@ pub(crate) async fn run(limit: Option<Duration>) -> Result<ExitCode> {
             verdict.failure(death);
             break;
         }
-        table.draw(begin.elapsed(), &clients.last_second(), &observer.look().await);
+        stage.look(&clients);
+        if Instant::now() >= next_second {
+            next_second = Instant::now() + SECOND - column / 2;
+            table.second(begin.elapsed(), clients.read(Span::Second), observer.look().await, &stage);
+        }
+        table.draw(begin.elapsed(), &stage);
+        if let Err(error) = stage.turn(&clients, &mut servers).await {
+            verdict.failure(format!("{error:#}"));
+            break;
+        }
     }
     table.leave();
 
     let worked = begin.elapsed();
+    let seen = stage.close(&clients, &servers).await;
     let totals = tokio::select! {
         totals = clients.finish() => totals,
         // Asked twice: whoever asks does not want to wait.
         () = stop.asked() => return Ok(ExitCode::from(INTERRUPTED)),
     };
     verdict.judge_clients(&totals);
+    match seen {
+        Ok(seen) if verdict.is_good() => verdict.judge_gate(&seen),
+        Ok(_) => {}
+        Err(error) => verdict.failure(format!("{error:#}")),
+    }
     if verdict.is_good() {
         verdict.judge_rules(&totals);
     }

@@ -1,43 +1,63 @@
-//! The live table: redrawn in place on a terminal, a line a second elsewhere.
+//! The live table and its chart: redrawn in place on a terminal, a line a second elsewhere.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
+use crate::chart::Paint;
 use crate::clients::Named;
 use crate::figures::Reading;
-use crate::observer::Sight;
+use crate::observer::{Decided, Sight};
+use crate::parts::Part;
+use crate::proxy_process::THRESHOLD;
+use crate::stage::Stage;
 
 #[derive(Debug)]
 pub(crate) struct Table {
     style: Style,
+    /// What was seen in the last second.
+    clients: Vec<Named>,
+    sight: Sight,
     /// How many lines were drawn the last time, to go back over them.
     drawn: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
-    InPlace,
+    InPlace(Paint),
     LineByLine,
 }
 
 impl Table {
     pub(crate) fn new() -> Table {
-        let style = if stdout().is_terminal() { Style::InPlace } else { Style::LineByLine };
-        Table { style, drawn: 0 }
+        // https://no-color.org
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let style = match stdout().is_terminal() {
+            true => Style::InPlace(if plain { Paint::Plain } else { Paint::Coloured }),
+            false => Style::LineByLine,
+        };
+        Table { style, clients: Vec::new(), sight: Sight::default(), drawn: 0 }
     }
 
-    pub(crate) fn draw(&mut self, since: Duration, clients: &[Named], sight: &Sight) {
-        let text = match self.style {
-            Style::LineByLine => line(since, clients, sight),
-            Style::InPlace => {
-                let lines = live(since, clients, sight);
-                let back = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
-                self.drawn = lines.len();
-                // Each line is cleared to its end, as the one before may have been longer.
-                back + &lines.iter().map(|line| format!("{line}\x1b[K\n")).collect::<String>()
-            }
-        };
-        show(&text);
+    /// Once a second.
+    pub(crate) fn second(&mut self, since: Duration, clients: Vec<Named>, sight: Sight, stage: &Stage) {
+        (self.clients, self.sight) = (clients, sight);
+        if self.style == Style::LineByLine {
+            show(&line(since, &self.clients, &self.sight, &gate(stage)));
+        }
+    }
+
+    /// As often as the chart moves.
+    pub(crate) fn draw(&mut self, since: Duration, stage: &Stage) {
+        let Style::InPlace(paint) = self.style else { return };
+        let mut lines = live(&self.clients, &self.sight);
+        lines.push(chart_head(stage));
+        lines.extend(stage.chart.lines(paint));
+        lines.push(status(since, &self.sight));
+        let back = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
+        // What was below is cleared, and so is each line to its end: there may have been more before.
+        let text: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
+        self.drawn = lines.len();
+        show(&format!("{back}{text}\x1b[J"));
     }
 
     /// What is drawn stays; what follows goes below it.
@@ -57,26 +77,51 @@ fn show(text: &str) {
     let _ = out.flush();
 }
 
-const DECIDED_HEAD: &str = "to the proxy            passed      held    held for   rejected";
+const DECIDED_HEAD: &str = "to the proxy            passed      held    held for   rejected     warned";
 const HEAD: &str = "client       queries   queries/s        p50        p99    errors";
 
-fn live(since: Duration, clients: &[Named], sight: &Sight) -> Vec<String> {
-    let mut lines = vec![String::new(), HEAD.to_owned()];
+/// The clients that are shown at the most, so that everything fits into 24 lines: a screen that scrolls could not be drawn over.
+const DECIDED: usize = 4;
+
+fn live(clients: &[Named], sight: &Sight) -> Vec<String> {
+    let mut lines = vec![HEAD.to_owned()];
     lines.extend(clients.iter().map(|(name, reading)| row(name, reading)));
     lines.push(String::new());
     lines.extend(decided(sight));
     lines.push(String::new());
-    lines.push(format!("proxy: {} sessions   {}   {}s", or_unknown(sight.sessions), replica(sight), since.as_secs()));
     lines
+}
+
+fn chart_head(stage: &Stage) -> String {
+    let lag = stage.chart.lag().map_or_else(|| "?".to_owned(), |lag| format!("{:.2}s", lag.as_secs_f64()));
+    let does = match stage.part() {
+        Part::Warned => "the job runs on, and is only counted",
+        Part::CatchingUp(_) => "the job rests, the replica catches up",
+        Part::Enforced => "the job waits for the replica's pace",
+    };
+    format!("replica lag {lag:>6}   gate in mode {:<8} {does}", stage.part().mode().as_str())
+}
+
+/// The same in a line.
+fn gate(stage: &Stage) -> String {
+    format!("{}, threshold {:.1}s, {}", stage.part().name(), THRESHOLD.as_secs_f64(), stage.chart.bar())
+}
+
+fn status(since: Duration, sight: &Sight) -> String {
+    format!("proxy: {} sessions   {}   {}s", or_unknown(sight.sessions), replica(sight), since.as_secs())
 }
 
 /// What the proxy made of them, by the names that it knows them by.
 fn decided(sight: &Sight) -> Vec<String> {
     let mut lines = vec![DECIDED_HEAD.to_owned()];
-    lines.extend(sight.decided.iter().take(6).map(|one| {
+    let mut clients: Vec<&Decided> = sight.decided.iter().collect();
+    // Those of whom there is something to tell.
+    clients.sort_by_key(|one| std::cmp::Reverse((one.held + one.rejected + one.warned, one.passed)));
+    lines.extend(clients.into_iter().take(DECIDED).map(|one| {
         let name: String = one.client.chars().take(20).collect();
-        let (passed, held, rejected, held_for) = (one.passed, one.held, one.rejected, one.held_for.as_secs_f64());
-        format!("{name:<20} {passed:>9}   {held:>7}   {held_for:>8.1}s   {rejected:>8}")
+        let Decided { passed, held, rejected, warned, held_for, .. } = one;
+        let held_for = held_for.as_secs_f64();
+        format!("{name:<20} {passed:>9}   {held:>7}   {held_for:>8.1}s   {rejected:>8}   {warned:>8}")
     }));
     lines
 }
@@ -89,7 +134,7 @@ fn row(name: &str, reading: &Reading) -> String {
     format!("{name:<10} {queries:>9}   {rate:>9.0}   {p50:>8}   {p99:>8}   {errors:>7}{error}")
 }
 
-fn line(since: Duration, clients: &[Named], sight: &Sight) -> String {
+fn line(since: Duration, clients: &[Named], sight: &Sight, gate: &str) -> String {
     let clients: String = clients
         .iter()
         .map(|(name, reading)| {
@@ -104,7 +149,8 @@ fn line(since: Duration, clients: &[Named], sight: &Sight) -> String {
         .filter(|one| one.held > 0)
         .map(|one| format!("held {} {}x {:.1}s | ", one.client, one.held, one.held_for.as_secs_f64()))
         .collect();
-    format!("{:>4}s  {clients}{held}sessions {} | {}\n", since.as_secs(), or_unknown(sight.sessions), replica(sight))
+    let (sessions, replica) = (or_unknown(sight.sessions), replica(sight));
+    format!("{:>4}s  {clients}{held}sessions {sessions} | {replica} | {gate}\n", since.as_secs())
 }
 
 fn totals(worked: Duration, clients: &[Named]) -> String {
@@ -144,7 +190,6 @@ fn first_words(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observer::Decided;
 
     fn reading(queries: u64) -> Reading {
         Reading {
@@ -164,6 +209,7 @@ mod tests {
             passed: 20,
             held: 18,
             rejected: 0,
+            warned: 7,
             held_for: Duration::from_millis(9_840),
         };
         Sight { sessions: Some(5), decided: vec![report], primary: Some(12), replica: Some(11) }
@@ -173,15 +219,15 @@ mod tests {
     fn a_line_says_everything() {
         let clients = [("web", reading(1200)), ("report", reading(0))];
         assert_eq!(
-            line(Duration::from_millis(3040), &clients, &sight()),
-            "   3s  web 600/s p50 0.41ms p99 31ms errors 0 | report 0/s p50 - p99 - errors 0 | held report:etl 18x 9.8s | sessions 5 | replica: 11 of 12 changes\n"
+            line(Duration::from_millis(3040), &clients, &sight(), "gate: warn"),
+            "   3s  web 600/s p50 0.41ms p99 31ms errors 0 | report 0/s p50 - p99 - errors 0 | held report:etl 18x 9.8s | sessions 5 | replica: 11 of 12 changes | gate: warn\n"
         );
     }
 
     #[test]
     fn what_was_held_stands_below_its_heads() {
         let lines = decided(&sight());
-        assert_eq!(lines.last().unwrap(), "report:etl                  20        18        9.8s          0");
+        assert_eq!(lines.last().unwrap(), "report:etl                  20        18        9.8s          0          7");
         assert_eq!(lines[0].len(), lines[1].len());
     }
 
@@ -204,7 +250,7 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_a_question_mark() {
         let blind = Sight { sessions: None, decided: Vec::new(), primary: Some(3), replica: None };
-        let drawn = live(Duration::ZERO, &[], &blind).join("\n");
+        let drawn = status(Duration::ZERO, &blind);
         assert!(drawn.contains("proxy: ? sessions") && drawn.contains("replica: ? of 3 changes"), "{drawn}");
     }
 }

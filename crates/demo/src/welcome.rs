@@ -16,6 +16,7 @@ pub(crate) fn print(servers: &Servers) {
             format!("proxy    {}   user {user}, password {password}; pid {}", proxy.address, proxy.pid()),
             format!("metrics  http://{}/metrics", proxy.http),
             format!("rules    tollgate rules list --http {}", proxy.http),
+            format!("gate     replication_lag, on what {} writes: {}", sandbox::ETL.user, proxy.config().display()),
             format!("primary  {}   the same user, around the proxy", primary.address()),
             format!("replica  {}   follows the primary by GTID", replica.address()),
             String::new(),

@@ -95,7 +95,7 @@ fn queries(demo: &Demo, client: &str) -> u64 {
 
 #[test]
 fn it_ends_by_itself_after_the_seconds_asked_for() {
-    let mut demo = Demo::start(&["--seconds", "3"]);
+    let mut demo = Demo::start(&["--seconds", "10"]);
     let status = demo.wait();
     assert!(status.success(), "{status}");
     for words in [
@@ -104,8 +104,12 @@ fn it_ends_by_itself_after_the_seconds_asked_for() {
         "metrics  http://127.0.0.1:",
         "primary  127.0.0.1:",
         "replica  127.0.0.1:",
-        // Four connections of web, one of billing and one of report.
-        "| sessions 6 | replica: ",
+        // Four connections of web, one of billing and one of report, twelve of the job.
+        "| sessions 18 | replica: ",
+        "| gate: warn, threshold 1.0s, lag ",
+        "| gate: enforce, threshold 1.0s, lag ",
+        "\ngate in warn  ",
+        "\ngate in enforce  ",
         "| held report:etl ",
         "as the rules say.",
         "and as many on the primary and on the replica",
@@ -114,6 +118,10 @@ fn it_ends_by_itself_after_the_seconds_asked_for() {
         assert!(demo.output.contains(words), "no `{words}`");
     }
     assert!(queries(&demo, "web") > 0 && queries(&demo, "billing") > queries(&demo, "report"));
+    // With the gate in force the job waits at it, and never before.
+    let held = demo.output.lines().position(|line| line.contains("held job:etl "));
+    let enforced = demo.output.lines().position(|line| line.contains("gate: enforce"));
+    assert!(held.is_some_and(|held| enforced.is_some_and(|enforced| held >= enforced)), "{held:?} {enforced:?}");
     assert!(!demo.output.contains('\u{1b}'), "escape sequences in a pipe");
     assert_nothing_is_left(&demo);
 }

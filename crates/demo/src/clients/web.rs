@@ -1,4 +1,5 @@
-//! A web application: prepared point selects, and now and then a transaction that changes an order.
+//! A web application: prepared point selects, and now and then a transaction that changes an order. The selects are the
+//! foreground: only they are timed.
 
 use std::time::Duration;
 
@@ -37,10 +38,10 @@ pub(super) async fn work(connection: &Connection, conn: &mut Conn, number: u64) 
 }
 
 async fn change(connection: &Connection, conn: &mut Conn, id: u64) -> anyhow::Result<()> {
-    connection.timed(conn.query_drop("BEGIN")).await?;
-    connection.timed(conn.exec_drop("UPDATE orders SET cents = cents + 1 WHERE id = ?", (id,))).await?;
-    connection.timed(conn.exec_drop("INSERT INTO history (order_id) VALUES (?)", (id,))).await?;
-    connection.timed(conn.query_drop("COMMIT")).await?;
+    conn.query_drop("BEGIN").await?;
+    conn.exec_drop("UPDATE orders SET cents = cents + 1 WHERE id = ?", (id,)).await?;
+    conn.exec_drop("INSERT INTO history (order_id) VALUES (?)", (id,)).await?;
+    conn.query_drop("COMMIT").await?;
     connection.figures.change();
     Ok(())
 }
