@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::proxy_process::Mode;
 
 /// Without an end the two take turns.
-const WARNED: Duration = Duration::from_secs(12);
+const WARNED: Duration = Duration::from_secs(7);
 const ENFORCED: Duration = Duration::from_secs(30);
 /// Of the time that there is.
 const WARNED_SHARE: f64 = 0.4;

@@ -16,7 +16,7 @@ use crate::stage::Seen;
 const REPLICA_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A part that lasted less says little.
-const SHOWN: Duration = Duration::from_secs(3);
+const SHOWN: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
