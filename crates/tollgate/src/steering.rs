@@ -6,6 +6,7 @@
 
 mod changes;
 mod describe;
+mod gates;
 mod policy;
 mod report;
 mod whom;
@@ -166,6 +167,8 @@ impl Steering {
             Command::OpenIncident { incident } => self.open_incident(&incident),
             Command::CloseIncident { id, change } => self.close_incident(&id, &change),
             Command::Clients => Ok(self.describe_clients()),
+            Command::Gates => Ok(self.describe_gates()),
+            Command::History { gate } => self.describe_history(&gate),
             Command::Explain { question } => self.explain(&question),
             Command::Reload => self.reload(Trigger::Request),
         }
