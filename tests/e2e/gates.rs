@@ -60,7 +60,9 @@ struct Dial<'c> {
 impl<'c> Dial<'c> {
     fn new(cluster: &'c Cluster, name: &str) -> Dial<'c> {
         let table = format!("test.dial_{name}");
-        let sql = format!("CREATE OR REPLACE VIEW test.nothing AS SELECT 1; DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (v DOUBLE); INSERT INTO {table} VALUES (0)");
+        let sql = format!(
+            "CREATE OR REPLACE VIEW test.nothing AS SELECT 1; DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (v DOUBLE); INSERT INTO {table} VALUES (0)"
+        );
         cluster.primary.root_sql(&sql).expect("a dial");
         Dial { cluster, table }
     }
@@ -72,7 +74,7 @@ impl<'c> Dial<'c> {
     /// The metric `dial`, and a gate on it at 10 with these keys more.
     fn yaml(&self, gate: &str) -> String {
         format!(
-            "probe: {{ PROBE }}\nmetrics: {{ dial: {{ sql: \"SELECT v FROM {}\", interval: 50ms }} }}\n\
+            "probe: {{ PROBE }}\nmetrics: {{ dial: {{ sql: \"SELECT v FROM {}\", interval: 100ms }} }}\n\
              gates: {{ dial: {{ threshold: 10, control: binary{gate} }} }}\n",
             self.table
         )

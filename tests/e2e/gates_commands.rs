@@ -164,7 +164,10 @@ fn a_closed_gate_is_seen_everywhere() {
     let said = |words: &str| log.lines().filter(|line| line.contains(words)).map(json).collect::<Vec<_>>();
     let closed = said("a gate is closed");
     assert_eq!(closed.len(), 1, "{log}");
-    assert_eq!((&closed[0]["level"], &closed[0]["value"], &closed[0]["threshold"]), (&"WARN".into(), &"42".into(), &"10".into()));
+    assert_eq!(
+        (&closed[0]["level"], &closed[0]["value"], &closed[0]["threshold"]),
+        (&"WARN".into(), &"42".into(), &"10".into())
+    );
 }
 
 #[test]
@@ -180,7 +183,10 @@ fn who_waits_is_seen_and_a_gate_that_gives_up_alarms() {
     assert_eq!((&gate["unknown"], &gate["flow"]), (&"null".into(), &"closed".into()), "{gate}");
     assert!(gate["means"].as_str().is_some_and(|means| means.contains("NULL") && means.contains("on_stale")), "{gate}");
     let (_, metrics) = proxy.get("/metrics");
-    assert!(metrics.contains("tollgate_metric_unknown{metric=\"level\"") && metrics.contains("why=\"null\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("tollgate_metric_unknown{metric=\"level\"") && metrics.contains("why=\"null\"} 1"),
+        "{metrics}"
+    );
     etl.query(INSERT);
     wait_until("it waits", || with(&gates(&proxy)["gates"], "gate", "level")["waiting"] == 1);
     // Closed for as long as it may be: what waits goes, and somebody is told.

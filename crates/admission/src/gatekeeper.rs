@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use health::Flow;
 use identity::{Client as Known, Clients};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -167,6 +168,11 @@ impl Gatekeeper {
         }
         let judged = who.judge_login(policy, login.schema.as_deref(), self.now());
         for placed in policy.gates.iter().filter(|placed| !judged.skips(placed.name())) {
+            if self.limits.flow(placed.slot) == Flow::Waking {
+                // Nobody has measured yet: one login is not what a server breaks by, and the next is judged.
+                self.gates.want();
+                continue;
+            }
             let needs = [Need::gate(placed.slot)];
             let stops = |limits: &Arc<Limits>| limits.take(&needs).is_none();
             if placed.slot.bit() & warning != 0 && stops(&self.shadows) {

@@ -137,7 +137,8 @@ impl Gates {
             kept.remove(&slot);
             self.open(slot);
         }
-        let slot_of = |name: &str| kept.iter().find(|(_, kept)| *kept.gate.settings().name == *name).map(|(slot, _)| *slot);
+        let slot_of =
+            |name: &str| kept.iter().find(|(_, kept)| *kept.gate.settings().name == *name).map(|(slot, _)| *slot);
         let placed = policy::Gates::new(gates, slot_of);
         for gate in placed.iter() {
             self.in_flight.set_concerns(gate.slot, policy::Gates::everybodys_classes(gate));

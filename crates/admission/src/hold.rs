@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use health::Flow;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use rules::{Action, CompiledRule, Fields, Query, RuleId};
@@ -245,7 +246,7 @@ impl Held {
                 self.asker.stats.overdrawn();
                 return Err(Next::Pass(None));
             }
-            Bound::Full | Bound::Brief if blocker.rejects(policy) || now >= deadline => {
+            Bound::Full | Bound::Brief if self.is_rejected_by(blocker, policy) || now >= deadline => {
                 return Err(Next::Stop(self.stopped_by(blocker)));
             }
             Bound::Full | Bound::Brief | Bound::Locked => {}
@@ -281,6 +282,15 @@ impl Held {
             }
         };
         needs.iter().filter(keeps).filter_map(blocker).min_by_key(|(deadline, _)| *deadline)
+    }
+
+    /// A gate that nobody has measured for is waited for, whatever its action: it is about to say something.
+    fn is_rejected_by(&self, blocker: Blocker<'_>, policy: &Policy) -> bool {
+        let wakes = match blocker {
+            Blocker::Rule(_) => false,
+            Blocker::Gate(placed) => self.keeper.limits.flow(placed.slot) == Flow::Waking,
+        };
+        blocker.rejects(policy) && !wakes
     }
 
     fn stopped_by(&self, blocker: Blocker<'_>) -> Stopped {

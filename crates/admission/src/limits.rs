@@ -96,6 +96,10 @@ impl Limits {
         self.lock().pools.set_flow(slot, flow, value);
     }
 
+    pub fn flow(&self, slot: Slot) -> Flow {
+        self.lock().pools.flow(slot)
+    }
+
     /// Lets those go who can by now. When to call it again, if nothing else happens before.
     pub fn release(&self) -> Option<StdInstant> {
         let mut state = self.lock();

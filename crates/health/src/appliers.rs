@@ -27,9 +27,17 @@ pub struct Backlog<'a> {
     pub now: Instant,
 }
 
+/// Who keeps up has no more before it than came in so many samples.
+const KEEPS_UP_WITHIN: f64 = 1.5;
+
 #[derive(Debug, Default)]
 pub struct Appliers {
     replicas: BTreeMap<ServerName, Applier>,
+    /// At the sample before.
+    before: Option<(Instant, Work)>,
+    /// What came since the sample before, a second, where nothing is known of a replica's time.
+    committed: f64,
+    keeps_up: bool,
 }
 
 /// A replica that is behind.
@@ -44,6 +52,7 @@ pub struct Late {
 impl Appliers {
     /// Those that are behind, as far as their speed is known.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Vec<Late> {
+        self.count(backlog);
         self.replicas.retain(|server, _| backlog.replicas.iter().any(|replica| replica.server == *server));
         let mut late = Vec::new();
         for replica in backlog.replicas {
@@ -55,6 +64,32 @@ impl Appliers {
             }
         }
         late
+    }
+
+    /// What was committed since the sample before, a second: transactions of a row each.
+    pub fn committed(&self) -> f64 {
+        self.committed
+    }
+
+    /// Whether nobody has more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
+    pub fn keep_up(&self) -> bool {
+        self.keeps_up
+    }
+
+    /// What has been committed since the sample before this moment.
+    pub fn since(&self, work: Work, now: Instant) -> Option<(f64, Duration)> {
+        let (at, before) = self.before?;
+        Some((Price::UNKNOWN.of(work - before), now.saturating_duration_since(at)))
+    }
+
+    fn count(&mut self, backlog: &Backlog<'_>) {
+        let since = self.since(backlog.work, backlog.now).filter(|(_, passed)| !passed.is_zero());
+        self.committed = since.map_or(0.0, |(committed, passed)| committed / passed.as_secs_f64());
+        self.before = Some((backlog.now, backlog.work));
+        let on_its_way = self.committed * KEEPS_UP_WITHIN * backlog.interval.as_secs_f64() + 4.0;
+        let applied = backlog.replicas.iter().filter_map(|replica| replica.applied);
+        self.keeps_up =
+            applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).all(|behind| behind <= on_its_way);
     }
 
     pub fn any_behind(&self) -> bool {

@@ -284,6 +284,7 @@ impl Gate {
                 let foreseen = appliers.observe(&backlog).iter().map(|late| late.wait).fold(value, f64::max);
                 let crowd = Crowd {
                     value: foreseen,
+                    keeps_up: appliers.keep_up(),
                     threshold,
                     in_flight: observed.in_flight,
                     waiting: observed.waiting,

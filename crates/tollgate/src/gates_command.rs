@@ -25,7 +25,9 @@ fn shown(answer: &Json, style: &Style) -> String {
     };
     let mut last = format!("{waiting} waiting; {how}\n");
     if !is("probe") {
-        last.push_str("no `probe` in proxy.yaml: nobody asks the servers, and only the proxy's own metrics are known\n");
+        last.push_str(
+            "no `probe` in proxy.yaml: nobody asks the servers, and only the proxy's own metrics are known\n",
+        );
     }
     parts.push(last);
     parts.join("\n")

@@ -63,7 +63,8 @@ mod tests {
             "{upstream}probe: {{ user: watcher, password: hunter2, heartbeat: ours.beats }}\n\
              metrics: {{ level: {{ sql: \"SELECT v\\nFROM x.y\" }} }}\n"
         );
-        for (flavor, discovers) in [(Flavor::Mysql, "REPLICATION SLAVE"), (Flavor::Mariadb, "REPLICATION MASTER ADMIN")] {
+        for (flavor, discovers) in [(Flavor::Mysql, "REPLICATION SLAVE"), (Flavor::Mariadb, "REPLICATION MASTER ADMIN")]
+        {
             let sql = printed(&yaml, flavor).unwrap();
             for part in [
                 "CREATE DATABASE IF NOT EXISTS `ours`; -- ",

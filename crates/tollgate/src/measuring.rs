@@ -205,8 +205,7 @@ impl Measuring {
         self.set_pace();
         self.log.note(now, in_flight.work());
         self.own.report(&self.keeper, &mut self.board, now);
-        let moment =
-            Moment { now, asleep: self.traffic.is_asleep(), awake_since: self.traffic.awake_since() };
+        let moment = Moment { now, asleep: self.traffic.is_asleep(), awake_since: self.traffic.awake_since() };
         let glanced = self.gates.glance(now);
         let observed = self.gates.observe(&self.board, &moment);
         let gates = &self.gates;
@@ -221,7 +220,8 @@ impl Measuring {
     }
 
     fn set_pace(&self) {
-        let fast = self.gates.interval().map_or(health::Settings::INTERVAL, |gates| gates.min(health::Settings::INTERVAL));
+        let fast =
+            self.gates.interval().map_or(health::Settings::INTERVAL, |gates| gates.min(health::Settings::INTERVAL));
         let interval = self.traffic.interval(fast);
         self.pace.send_if_modified(|pace| {
             let changed = pace.interval != interval;

@@ -30,8 +30,8 @@ pub(crate) use policy::keeper_of_file;
 pub(crate) use report::Report;
 
 use crate::digests::Digests;
-use crate::measuring::{self, Custom};
 use crate::explain::{self, Question};
+use crate::measuring::{self, Custom};
 
 /// How often what each client got is logged.
 const REPORT_EVERY: Duration = Duration::from_secs(60);

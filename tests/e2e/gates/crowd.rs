@@ -63,7 +63,8 @@ fn nobody_comes_as_a_herd() {
     let cluster = cluster();
     let dial = Dial::new(&cluster, "herd");
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.gated_herd (a INT)").expect("a table");
-    let yaml = dial.yaml(", classes: [write], max_delay: 10m, trickle: 0").replace("interval: 50ms", "interval: 500ms");
+    let yaml =
+        dial.yaml(", classes: [write], max_delay: 10m, trickle: 0").replace("interval: 100ms", "interval: 500ms");
     let tollgate = gated(&cluster, &yaml);
     let mut raw = login(&tollgate, APP);
     until_passes(&mut raw, "INSERT INTO test.gated_herd VALUES (0)");

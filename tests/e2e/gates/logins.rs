@@ -17,7 +17,8 @@ fn a_crowd_of_connections_stops_logins_only() {
     );
     let mut early = login(&tollgate, APP);
     let connected = || {
-        let sql = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_connected'";
+        let sql =
+            "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_connected'";
         cluster.primary.root_sql(sql).expect("a number").trim().parse::<u64>().expect("a number")
     };
     let most = |share: f64| {

@@ -44,7 +44,8 @@ fn is_paced(name: &str, table: &str, arguments: impl Fn(&Tollgate) -> Vec<String
     let cluster = cluster();
     fill(&cluster, table);
     let dial = Dial::new(&cluster, table);
-    let gate = format!(", classes: [write, call, unparsed, ddl], match: {{ tool: {name} }}, max_delay: 10m, trickle: 0");
+    let gate =
+        format!(", classes: [write, call, unparsed, ddl], match: {{ tool: {name} }}, max_delay: 10m, trickle: 0");
     let tollgate = gated(&cluster, &dial.yaml(&gate));
     let mut raw = login(&tollgate, ETL);
     dial.set(99.0);
@@ -64,7 +65,10 @@ fn is_paced(name: &str, table: &str, arguments: impl Fn(&Tollgate) -> Vec<String
 
 #[test]
 fn pt_archiver() {
-    for (table, more) in [("archived", &["--limit", "100", "--commit-each"][..]), ("archived_one", &["--limit", "100", "--txn-size", "50"])] {
+    for (table, more) in [
+        ("archived", &["--limit", "100", "--commit-each"][..]),
+        ("archived_one", &["--limit", "100", "--txn-size", "50"]),
+    ] {
         let arguments = |tollgate: &Tollgate| {
             let source = dsn(tollgate, table);
             let words = ["--source", &source, "--purge", "--where", "id > 500", "--no-check-charset"];
@@ -80,11 +84,13 @@ fn pt_archiver() {
 fn pt_online_schema_change() {
     let arguments = |tollgate: &Tollgate| {
         let source = dsn(tollgate, "changed");
-        let words = ["--alter", "ADD COLUMN b INT", "--execute", "--recursion-method", "none", "--chunk-size", "100", &source];
+        let words =
+            ["--alter", "ADD COLUMN b INT", "--execute", "--recursion-method", "none", "--chunk-size", "100", &source];
         words.iter().map(|word| (*word).to_owned()).collect()
     };
     is_paced("pt-online-schema-change", "changed", arguments, |cluster| {
-        let columns = "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'test' AND table_name = 'changed'";
+        let columns =
+            "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'test' AND table_name = 'changed'";
         count(cluster, columns) == 3
     });
 }
@@ -102,7 +108,8 @@ fn pt_heartbeat() {
     let mut raw = login(&tollgate, ETL);
     let port = tollgate.port().to_string();
     let words = |more: &[&'static str]| {
-        let mut words = vec!["--host", "127.0.0.1", "--user", ETL.user, "--password", ETL.password, "--database", "percona"];
+        let mut words =
+            vec!["--host", "127.0.0.1", "--user", ETL.user, "--password", ETL.password, "--database", "percona"];
         words.extend(more);
         words.iter().map(|word| (*word).to_owned()).chain(["--port".to_owned(), port.clone()]).collect::<Vec<_>>()
     };

@@ -9,8 +9,11 @@ use crate::rules::{Answer, run};
 fn a_transaction_that_wrote_finishes_and_one_that_read_is_stopped_at_its_first_write() {
     let cluster = cluster();
     let dial = Dial::new(&cluster, "transactions");
-    cluster.primary.root_sql("DROP TABLE IF EXISTS test.gated_tx; CREATE TABLE test.gated_tx (a INT)").expect("a table");
-    let tollgate = gated(&cluster, &dial.yaml(", classes: [write, call, unparsed, ddl], max_delay: 10s"));
+    cluster
+        .primary
+        .root_sql("DROP TABLE IF EXISTS test.gated_tx; CREATE TABLE test.gated_tx (a INT)")
+        .expect("a table");
+    let tollgate = gated(&cluster, &dial.yaml(", classes: [write, call, unparsed, ddl], max_delay: 10s, trickle: 0"));
     let (write, read) = ("INSERT INTO test.gated_tx VALUES (1)", "SELECT COUNT(*) FROM test.gated_tx");
     for begin in ["BEGIN", "SET autocommit = 0"] {
         dial.set(0.0);

@@ -23,7 +23,7 @@ fn unknown(metric: &str, why: &str) {
         let tollgate = gated(
             &cluster,
             &format!(
-                "probe: {{ PROBE, timeout: 300ms }}\nmetrics: {{ odd: {{ {metric}, interval: 50ms, timeout: 300ms }} }}\n\
+                "probe: {{ PROBE, timeout: 300ms }}\nmetrics: {{ odd: {{ {metric}, interval: 100ms, timeout: 300ms }} }}\n\
                  gates: {{ odd: {{ threshold: 10, control: binary, on_stale: {on_stale}, stale_after: 1s, trickle: 0{REJECT} }} }}\n"
             ),
         );
@@ -162,9 +162,15 @@ fn a_replica_that_is_not_one_just_now() {
     cluster.replica.root_sql("START REPLICA SQL_THREAD").expect("started");
     until_passes(&mut raw, WRITE);
 
-    cluster.replica.root_sql("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 3600; START REPLICA").expect("delayed");
+    cluster
+        .replica
+        .root_sql("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 3600; START REPLICA")
+        .expect("delayed");
     becomes(&mut raw, "no_server");
-    cluster.replica.root_sql("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0; START REPLICA").expect("not delayed");
+    cluster
+        .replica
+        .root_sql("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0; START REPLICA")
+        .expect("not delayed");
     until_passes(&mut raw, WRITE);
 
     cluster.replica.kill().expect("killed");

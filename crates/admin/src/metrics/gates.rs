@@ -18,11 +18,11 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper, now: Instant) {
 type Figure = (Kind, &'static str, &'static str, fn(&GateSeen, Instant) -> Option<f64>);
 
 const FIGURES: [Figure; 11] = [
-    (Kind::Gauge, "gate_value", "The gate's metric, in its unit; absent while it is not known.", |gate, _| {
-        match gate.aggregate {
-            Aggregate::Known(value) => Some(value),
-            Aggregate::Idle | Aggregate::Unknown(_) => None,
-        }
+    (Kind::Gauge, "gate_value", "The gate's metric, in its unit; absent while it is not known.", |gate, _| match gate
+        .aggregate
+    {
+        Aggregate::Known(value) => Some(value),
+        Aggregate::Idle | Aggregate::Unknown(_) => None,
     }),
     (Kind::Gauge, "gate_threshold", "Over it nothing passes but the trickle.", |gate, _| Some(gate.settings.threshold)),
     (Kind::Gauge, "gate_age_seconds", "Since the oldest of what the gate goes by was measured.", |gate, now| {
@@ -37,18 +37,21 @@ const FIGURES: [Figure; 11] = [
     (Kind::Gauge, "gate_in_flight", "Statements that the gate concerns and that run upstream.", |gate, _| {
         Some(gate.in_flight)
     }),
-    (Kind::Gauge, "gate_rate", "Transactions a second that pass, while the gate sets a pace or is closed.", |gate, _| {
-        match gate.flow {
+    (
+        Kind::Gauge,
+        "gate_rate",
+        "Transactions a second that pass, while the gate sets a pace or is closed.",
+        |gate, _| match gate.flow {
             Flow::Paced(pace) => Some(pace.transactions_a_second()),
             Flow::Trickle(rate) => Some(rate),
             Flow::Open | Flow::AtOnce(_) | Flow::Waking => None,
-        }
-    }),
-    (Kind::Gauge, "gate_permits", "Statements that may run at once, while the gate limits that.", |gate, _| {
-        match gate.flow {
-            Flow::AtOnce(pool) => Some(pool),
-            Flow::Open | Flow::Paced(_) | Flow::Trickle(_) | Flow::Waking => None,
-        }
+        },
+    ),
+    (Kind::Gauge, "gate_permits", "Statements that may run at once, while the gate limits that.", |gate, _| match gate
+        .flow
+    {
+        Flow::AtOnce(pool) => Some(pool),
+        Flow::Open | Flow::Paced(_) | Flow::Trickle(_) | Flow::Waking => None,
     }),
     (Kind::Gauge, "gate_state_seconds", "For how long its state has been what it is.", |gate, now| {
         gate.since.map(|since| now.saturating_duration_since(since).as_secs_f64())

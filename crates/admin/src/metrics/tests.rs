@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::Gatekeeper;
 use admission::gates::{MetricSeen, Moment, Seen, ServerSeen, Took};
 use admission::policy::{Defaults, Gate, Policy, Queue};
-use admission::Gatekeeper;
 use health::{Board, BuiltIn, Control, Reading, Report, Settings, Unknown};
 use rules::{Action, Mode, RuleSet, Timestamp};
 use statement::Class;

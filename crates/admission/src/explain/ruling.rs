@@ -78,11 +78,9 @@ impl Ruling {
     pub fn stopped_at(&self) -> Option<&AtGate> {
         match self {
             Ruling::Limited { gates, .. } | Ruling::Dice { gates, .. } => stopped_at(gates),
-            Ruling::NeverDelayed
-            | Ruling::GoesOn
-            | Ruling::NoRule
-            | Ruling::Exempt { .. }
-            | Ruling::Held { .. } => None,
+            Ruling::NeverDelayed | Ruling::GoesOn | Ruling::NoRule | Ruling::Exempt { .. } | Ruling::Held { .. } => {
+                None
+            }
         }
     }
 }
@@ -292,7 +290,11 @@ impl fmt::Display for On<'_> {
             if *rejects { f.write_str("no waiting)")? } else { write!(f, "it waits {patience:?} at most)")? }
         }
         for gate in self.1 {
-            f.write_str(if std::mem::take(&mut first) { " with the leave of gate " } else { " and the leave of gate " })?;
+            f.write_str(if std::mem::take(&mut first) {
+                " with the leave of gate "
+            } else {
+                " and the leave of gate "
+            })?;
             write!(f, "{} ({})", gate.gate, gate.standing())?;
         }
         Ok(())

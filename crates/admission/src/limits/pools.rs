@@ -141,6 +141,10 @@ impl Pools {
         self.valves.set(slot, flow, value);
     }
 
+    pub fn flow(&self, slot: Slot) -> Flow {
+        self.valves.flow(slot)
+    }
+
     /// Time has passed, or something has changed: whoever can go goes.
     pub fn release(&mut self) {
         let awaited: Vec<Thing> = self.queues.keys().flat_map(|needs| needs.iter().cloned()).collect();

@@ -45,6 +45,10 @@ impl Valves {
         }
     }
 
+    pub(super) fn flow(&self, slot: Slot) -> Flow {
+        self.gates.get(slot.index()).map_or(Flow::Open, |gate| gate.valve.flow())
+    }
+
     pub(super) fn has_room(&self, slot: Slot) -> bool {
         let Some(gate) = self.gates.get(slot.index()) else { return true };
         gate.valve.would_have_room(self.now, self.running(slot))

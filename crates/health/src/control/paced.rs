@@ -25,8 +25,6 @@ const SHOWS_AFTER: u32 = 3;
 const RISES_ON_GUARD: f64 = 1.05;
 /// Transactions of a row each, a second, that any replica is taken to bear.
 const SURELY_BORNE: f64 = 200.0;
-/// Who keeps up has no more before it than came in so many samples.
-const KEEPS_UP_WITHIN: f64 = 1.5;
 /// What comes within this is not yet too much, whatever its rate.
 const SUDDEN: Duration = Duration::from_millis(50);
 /// An overload is expected again for so long.
@@ -39,8 +37,6 @@ pub struct Paced {
     borne: f64,
     /// A replica was last behind: when, what its time cost, and of that time how much is given out since.
     behind: Option<Behind>,
-    /// At the sample before.
-    before: Option<(Instant, Work)>,
     /// The rate is held down to what is known to be borne, and since so many samples.
     rising: Option<u32>,
 }
@@ -54,7 +50,7 @@ struct Behind {
 
 impl Default for Paced {
     fn default() -> Self {
-        Paced { appliers: Appliers::default(), borne: SURELY_BORNE, behind: None, before: None, rising: None }
+        Paced { appliers: Appliers::default(), borne: SURELY_BORNE, behind: None, rising: None }
     }
 }
 
@@ -85,8 +81,6 @@ impl Paced {
 
     /// `None`: no limit.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
-        let committed = self.committed(backlog);
-        let keeps_up = keeps_up(committed.unwrap_or(0.0), backlog);
         let paces = self.appliers.observe(backlog).into_iter().map(|late| {
             let error = (TARGET * backlog.threshold - late.wait) / backlog.threshold;
             Pace { budget: (1.0 + GAIN * error).clamp(0.0, FASTEST), price: late.price }
@@ -101,14 +95,7 @@ impl Paced {
             self.rising = Some(0);
             return Some(Pace { budget: self.borne, price: Price::UNKNOWN });
         }
-        self.explore(committed, keeps_up, backlog)
-    }
-
-    /// What came since the sample before, a second.
-    fn committed(&mut self, backlog: &Backlog<'_>) -> Option<f64> {
-        let (at, work) = self.before.replace((backlog.now, backlog.work))?;
-        let seconds = backlog.now.saturating_duration_since(at).as_secs_f64();
-        (seconds > 0.0).then(|| Price::UNKNOWN.of(backlog.work - work) / seconds)
+        self.explore(backlog)
     }
 
     fn fell_behind(&mut self, price: Price, now: Instant) {
@@ -118,7 +105,8 @@ impl Paced {
     }
 
     /// Everyone keeps up.
-    fn explore(&mut self, committed: Option<f64>, keeps_up: bool, backlog: &Backlog<'_>) -> Option<Pace> {
+    fn explore(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
+        let (committed, keeps_up) = (self.appliers.committed(), self.appliers.keep_up());
         if let Some(behind) = &mut self.behind {
             if backlog.now.saturating_duration_since(behind.last) < ON_GUARD {
                 if backlog.waiting > 0 && keeps_up {
@@ -128,7 +116,6 @@ impl Paced {
             }
             self.behind = None;
         }
-        let committed = committed.unwrap_or(0.0);
         self.rising = match self.rising {
             None if committed > self.borne * RISES_BY => Some(0),
             None => None,
@@ -153,26 +140,17 @@ impl Paced {
     /// Between two samples, where there was no limit: whether there must be one already. A crowd that comes at once may
     /// overrun a replica before anybody has asked it.
     pub fn glance(&mut self, work: Work, now: Instant) -> Option<Pace> {
-        let (at, before) = self.before?;
         if self.rising.is_some() || self.behind.is_some() {
             return None;
         }
-        let seconds = now.saturating_duration_since(at).as_secs_f64();
-        let committed = Price::UNKNOWN.of(work - before);
-        let bearable = self.borne * RISES_BY * seconds.max(SUDDEN.as_secs_f64());
+        let (committed, passed) = self.appliers.since(work, now)?;
+        let bearable = self.borne * RISES_BY * passed.max(SUDDEN).as_secs_f64();
         if committed <= bearable {
             return None;
         }
         self.rising = Some(0);
         Some(self.rise())
     }
-}
-
-/// Whether nobody has more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
-fn keeps_up(committed: f64, backlog: &Backlog<'_>) -> bool {
-    let on_its_way = committed * KEEPS_UP_WITHIN * backlog.interval.as_secs_f64() + 4.0;
-    let applied = backlog.replicas.iter().filter_map(|replica| replica.applied);
-    applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).all(|behind| behind <= on_its_way)
 }
 
 #[cfg(test)]

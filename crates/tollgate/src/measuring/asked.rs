@@ -52,7 +52,9 @@ pub(super) fn settings(plan: &Plan) -> Option<Settings> {
     Some(Settings {
         primary: endpoint(upstream),
         replicas: match &upstream.replicas {
-            config::Replicas::Listed(listed) => Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect()),
+            config::Replicas::Listed(listed) => {
+                Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect())
+            }
             config::Replicas::Discover => Replicas::Discover,
         },
         login: login(probe),

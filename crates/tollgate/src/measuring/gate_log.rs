@@ -43,7 +43,8 @@ impl GateLog {
             return lines;
         }
         self.said.retain(|gate, said| {
-            let Some((_, turned)) = said.better.take_if(|(since, _)| now.saturating_duration_since(*since) >= CALM) else {
+            let Some((_, turned)) = said.better.take_if(|(since, _)| now.saturating_duration_since(*since) >= CALM)
+            else {
                 return is_there(gate);
             };
             said.state = turned.state;

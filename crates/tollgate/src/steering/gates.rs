@@ -61,7 +61,8 @@ fn sight(gates: &[GateSeen], measured: &Seen, policy: &Policy, now: Instant) -> 
     let mut gates: Vec<Json> = at_work.chain(off).collect();
     gates.sort_by_key(|gate| gate["gate"].as_str().unwrap_or_default().to_owned());
     let older = measured.since(now);
-    let latency = |class: &str, took: &Took| json!({ "of": class, "count": took.count, "p50": took.p50, "p99": took.p99 });
+    let latency =
+        |class: &str, took: &Took| json!({ "of": class, "count": took.count, "p50": took.p50, "p99": took.p99 });
     let latencies = measured.latencies.iter().map(|(class, took)| latency(class.as_str(), took));
     let latencies: Vec<Json> = latencies.chain(measured.commits.iter().map(|took| latency("commit", took))).collect();
     json!({
@@ -120,7 +121,9 @@ fn gate_json(seen: &GateSeen, planned: Option<&Gate>, now: Instant) -> Json {
 /// What a person should know about its state.
 fn means(seen: &GateSeen, unknown: Option<Unknown>) -> Option<String> {
     match (seen.state, unknown) {
-        (State::GivenUp, _) => Some("Closed for `max_closed` without getting better: it lets everything pass.".to_owned()),
+        (State::GivenUp, _) => {
+            Some("Closed for `max_closed` without getting better: it lets everything pass.".to_owned())
+        }
         (State::Stale(why), _) => Some(format!("{} `on_stale: {}` is done.", why.means(), seen.settings.on_stale)),
         (State::Waking, _) => Some("It waits for a first sample.".to_owned()),
         (State::Open | State::Limiting | State::Closed, unknown) => unknown.map(|why| why.means().to_owned()),

@@ -72,11 +72,9 @@ fn a_gate_as_json() {
         json!([50.0, 40.0, "closed", "closed, 2/s", 2.0, "enforce", 250, ["write"], true, 0])
     );
     let keys = ["value", "unknown", "state", "mode", "means", "everybody", "unit"];
-    let means = "The probe user is not let in, or lacks a privilege: see `tollgate grants`. `on_stale: closed` is done.";
-    assert_eq!(
-        json!(fields(&json, "level", &keys)),
-        json!([null, "denied", "stale", "warn", means, false, "share"])
-    );
+    let means =
+        "The probe user is not let in, or lacks a privilege: see `tollgate grants`. `on_stale: closed` is done.";
+    assert_eq!(json!(fields(&json, "level", &keys)), json!([null, "denied", "stale", "warn", means, false, "share"]));
     assert_eq!(json!(fields(&json, "lock_waits", &["state", "mode", "threshold"])), json!(["off", "off", 3.0]));
     assert_eq!(json["metrics"][0]["age_ms"], 350, "what was published grows older");
     let means = Unknown::Denied.means();
@@ -93,12 +91,7 @@ fn a_gate_that_gave_up_says_so() {
     let json = seen(&[("threads_running", Reading::Value(50.0))], 601);
     assert_eq!(
         json!(fields(&json, "threads_running", &["state", "flow", "given_up", "means"])),
-        json!([
-            "given_up",
-            "open",
-            1,
-            "Closed for `max_closed` without getting better: it lets everything pass."
-        ])
+        json!(["given_up", "open", 1, "Closed for `max_closed` without getting better: it lets everything pass."])
     );
 }
 
