@@ -74,6 +74,27 @@ pub enum Flow {
     Waking,
 }
 
+/// In an operator's words: `paced 412/s`, `3 at once`, `closed, 1/s`.
+impl fmt::Display for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flow::Open => f.write_str("open"),
+            Flow::Paced(pace) => write!(f, "paced {}/s", few_digits(pace.transactions_a_second())),
+            Flow::AtOnce(pool) => write!(f, "{} at once", few_digits(*pool)),
+            Flow::Trickle(rate) if *rate <= 0.0 => f.write_str("closed"),
+            Flow::Trickle(rate) => write!(f, "closed, {}/s", few_digits(*rate)),
+            Flow::Waking => f.write_str("waking"),
+        }
+    }
+}
+
+/// As many as are worth reading: 412, 3.5, 0.25.
+fn few_digits(number: f64) -> String {
+    let places = if number >= 10.0 { 0 } else { 2 };
+    let text = format!("{number:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 /// For those who look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {

@@ -76,6 +76,20 @@ pub enum Unit {
 }
 
 impl Unit {
+    pub const ALL: [Unit; 3] = [Unit::Seconds, Unit::Count, Unit::Share];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Seconds => "seconds",
+            Unit::Count => "count",
+            Unit::Share => "share",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Unit> {
+        Unit::ALL.into_iter().find(|unit| unit.as_str() == word)
+    }
+
     /// As an operator would write it.
     pub fn show(self, value: f64) -> String {
         match self {

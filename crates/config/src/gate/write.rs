@@ -38,7 +38,7 @@ pub(crate) fn metric_to_json(metric: &Metric) -> Json {
         ("sql", sql.map(|sql| json!(sql))),
         ("on", on.map(|on| json!(on))),
         ("http", http.map(|url| json!(url))),
-        ("unit", Some(json!(measure::unit_word(metric.unit)))),
+        ("unit", Some(json!(metric.unit.as_str()))),
         ("interval", Some(json!(shown_duration(metric.interval)))),
         ("timeout", Some(json!(shown_duration(metric.timeout)))),
     ])

@@ -131,14 +131,6 @@ pub(crate) fn to_json(value: f64, unit: Option<Unit>) -> Json {
     shown.filter(same).map_or_else(|| json!(value), Json::String)
 }
 
-pub(crate) fn unit_word(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Seconds => "seconds",
-        Unit::Count => "count",
-        Unit::Share => "share",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -201,3 +201,20 @@ fn nothing_to_measure_is_nothing_to_worry_about() {
     let mut stage = stage(Settings::new(BuiltIn::CommitDelay, 0.05));
     assert_eq!(stage.after(250, Aggregate::Idle), (State::Open, Flow::Open));
 }
+
+#[test]
+fn flows_in_an_operators_words() {
+    for (flow, words) in [
+        (Flow::Open, "open"),
+        (Flow::AtOnce(3.0), "3 at once"),
+        (Flow::AtOnce(0.25), "0.25 at once"),
+        (Flow::AtOnce(412.4), "412 at once"),
+        (Flow::Trickle(1.0), "closed, 1/s"),
+        (Flow::Trickle(0.1), "closed, 0.1/s"),
+        (Flow::Trickle(100.0), "closed, 100/s"),
+        (Flow::Trickle(0.0), "closed"),
+        (Flow::Waking, "waking"),
+    ] {
+        assert_eq!(flow.to_string(), words);
+    }
+}
