@@ -1,15 +1,17 @@
 //! Why a statement would get the verdict that it would get now: plain data, for whoever prints it. Nothing is counted,
 //! nothing is taken, and no dice are rolled.
 
+mod at_gate;
 mod ruling;
 
 use std::sync::Arc;
 
 use identity::{Identity, Said};
-use rules::{Field, Fields, Mode as RuleMode, Origin, Outcome, Query, RuleId, Timestamp};
+use rules::{Field, Fields, GateName, Mode as RuleMode, Origin, Outcome, Query, RuleId, Timestamp};
 use statement::{Class, Fingerprint, Mode, ParseCache, Shapes, Table};
 use tokio::time::Instant;
 
+pub use at_gate::{AtGate, Concerns, Does, Measured};
 pub use ruling::{Lost, Place, Ruling, Then};
 
 use crate::gatekeeper::Gatekeeper;
@@ -17,7 +19,7 @@ use crate::login::Login;
 use crate::note;
 use crate::policy::Policy;
 use crate::port::{Client, Refusal, SessionState};
-use crate::question::TextQuestion;
+use crate::question::{Question, TextQuestion};
 use crate::spoken;
 use crate::unit::{Bound, Turn, Unit};
 use crate::who::Who;
@@ -50,12 +52,16 @@ pub struct Explanation {
     pub owners: Owned,
     /// The same with the rules that only warn, if that is different.
     pub warned: Option<Owned>,
+    /// Every gate of the policy, by its name.
+    pub gates: Vec<AtGate>,
     /// What comes of it.
     pub ruling: Ruling,
-    /// What would come of it if nothing only warned, if that is different.
+    /// What would come of it if no rule and no gate only warned, if that is different.
     pub would_be: Option<Ruling>,
     /// What the client would get if it were refused, with an id of its own. `None`: nothing can refuse it.
     pub refusal: Option<Refusal>,
+    /// The same of one that the rules let pass and a gate refuses, if that is different.
+    pub gate_refusal: Option<Refusal>,
 }
 
 /// What became of every rule in one judgement, the owners first.
@@ -87,11 +93,20 @@ pub struct Considered {
 pub struct Owned {
     pub share: Option<RuleId>,
     pub concurrency: Vec<RuleId>,
+    /// Of gates of the policy. The gate's own may still be the lower one.
+    pub thresholds: Vec<(GateName, RuleId)>,
+    pub skip_gates: Option<RuleId>,
+    pub weight: Option<RuleId>,
 }
 
 impl Owned {
-    fn of(fields: &Fields<'_>) -> Owned {
+    fn of(fields: &Fields<'_>, policy: &Policy) -> Owned {
+        let names = policy.gates.iter().map(|placed| placed.name());
+        let owner = |gate: &Arc<str>| Some((gate.clone(), fields.threshold_owner(gate)?.id.clone()));
         Owned {
+            thresholds: names.filter_map(owner).collect(),
+            skip_gates: fields.skips_owner().map(|rule| rule.id.clone()),
+            weight: fields.weight_owner().map(|rule| rule.id.clone()),
             share: fields.share.map(|rule| rule.id.clone()),
             concurrency: fields.concurrency.iter().map(|rule| rule.id.clone()).collect(),
         }
@@ -119,6 +134,9 @@ impl Gatekeeper {
         let (who, conflicts) = who(&policy, client, &said.with_query_attributes(pairs));
         let turn = turn(&facts, state, &policy);
 
+        if !policy.gates.is_empty() {
+            question.mind_gates();
+        }
         let now = self.now();
         let judgement = who.judge(&policy, &question, now);
         let (enforced, warned) = policy.in_force(judgement);
@@ -129,12 +147,18 @@ impl Gatekeeper {
             Turn::Free | Turn::GoesOn | Turn::Refused(_) => Bound::Full,
         };
         let case = ruling::Case { keeper: self, policy: &policy, turn: &turn, bound, now, client: who.name() };
-        let (ruling, refusal) = case.ruling(&enforced);
-        let would_be = warned.as_ref().map(|warned| case.ruling(warned).0).filter(|other| *other != ruling);
+        let seen = self.gates.seen();
+        let at_gates = at_gate::AtGates { case: &case, who: &who, question: &question, seen: &seen };
+        let with_warned = warned.as_ref().unwrap_or(&enforced);
+        let gates = at_gates.all(&enforced, with_warned);
+        let in_force = gates.iter().filter(|gate| gate.mode == RuleMode::Enforce);
+        let (ruling, refusals) = case.ruling(&enforced, in_force.cloned().collect());
+        let would_be = case.ruling(with_warned, at_gates.all(with_warned, with_warned)).0;
         Explanation {
             judgements: judgements(&policy, &who, &question, now),
-            owners: Owned::of(&enforced),
-            warned: warned.as_ref().map(Owned::of),
+            owners: Owned::of(&enforced, &policy),
+            warned: warned.as_ref().map(|warned| Owned::of(warned, &policy)),
+            gates,
             claimed: Arc::clone(&who.identities.claimed),
             trusted: who.identities.trusted.clone(),
             conflicts,
@@ -145,9 +169,10 @@ impl Gatekeeper {
             normalised: statement::normalize(sql, mode, NORMALISED),
             tables: tables(&question),
             turn,
+            would_be: Some(would_be).filter(|other| *other != ruling),
             ruling,
-            would_be,
-            refusal,
+            refusal: refusals.first,
+            gate_refusal: refusals.of_gate,
         }
     }
 }

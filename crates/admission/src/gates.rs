@@ -10,7 +10,7 @@ mod seen;
 
 pub use in_flight::{InFlight, ShardId};
 pub use latency::{Look, Took, Window};
-pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen};
+pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen, Turned};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +53,11 @@ struct Kept {
     /// When it last looked, and at what.
     observed: Option<Instant>,
     aggregate: Aggregate,
+    /// When the oldest of that was measured.
+    sampled: Option<Instant>,
+    /// Since when its state is what it is.
+    since: Option<Instant>,
+    given_up: u64,
     history: History,
 }
 
@@ -132,7 +137,8 @@ impl Gates {
             kept.remove(&slot);
             self.open(slot);
         }
-        let slot_of = |name: &str| kept.iter().find(|(_, kept)| *kept.gate.settings().name == *name).map(|(slot, _)| *slot);
+        let slot_of =
+            |name: &str| kept.iter().find(|(_, kept)| *kept.gate.settings().name == *name).map(|(slot, _)| *slot);
         let placed = policy::Gates::new(gates, slot_of);
         for gate in placed.iter() {
             self.in_flight.set_concerns(gate.slot, policy::Gates::everybodys_classes(gate));
@@ -150,20 +156,25 @@ impl Gates {
         self.shadows.set_flow(slot, Flow::Open, None);
     }
 
-    /// What the servers said, to every gate whose time has come. Whoever can go then goes.
-    pub fn observe(&self, board: &Board, moment: &Moment) {
+    /// What the servers said, to every gate whose time has come. Whoever can go then goes. The gates whose state has changed.
+    pub fn observe(&self, board: &Board, moment: &Moment) -> Vec<Turned> {
         let mut kept = self.kept();
+        let mut turned = Vec::new();
         for (slot, kept) in kept.iter_mut() {
             if kept.is_due(moment) {
-                self.look(*slot, kept, board, moment);
+                let before = kept.gate.state();
+                let waiting = self.look(*slot, kept, board, moment);
+                turned.extend(kept.turned(before, moment.now, waiting));
             }
         }
         self.publish(&kept);
         drop(kept);
         self.limits.release();
+        turned
     }
 
-    fn look(&self, slot: Slot, kept: &mut Kept, board: &Board, moment: &Moment) {
+    /// How many wait for it.
+    fn look(&self, slot: Slot, kept: &mut Kept, board: &Board, moment: &Moment) -> usize {
         let settings = kept.gate.settings();
         let our_own = BuiltIn::named(&settings.metric).is_some_and(BuiltIn::is_our_own);
         let fresh = Fresh {
@@ -186,25 +197,29 @@ impl Gates {
         });
         kept.observed = Some(moment.now);
         kept.aggregate = aggregate;
+        kept.sampled = replicas.iter().map(|replica| replica.at).min();
         let value = value_of(aggregate).filter(|_| kept.gate.state() != State::GivenUp);
         self.limits_of(kept.mode).set_flow(slot, flow, value);
         kept.history.add(moment.now, value_of(aggregate), kept.gate.state(), waiting);
+        waiting
     }
 
-    /// Between two samples: whether more comes already than can be borne.
-    pub fn glance(&self, now: Instant) {
+    /// Between two samples: whether more comes already than can be borne. The gates whose state has changed.
+    pub fn glance(&self, now: Instant) -> Vec<Turned> {
         let mut kept = self.kept();
         let work = self.in_flight.work();
-        let mut changed = false;
+        let mut turned = Vec::new();
         for (slot, kept) in kept.iter_mut() {
+            let before = kept.gate.state();
             if let Some(flow) = kept.gate.glance(work, now) {
                 self.limits_of(kept.mode).set_flow(*slot, flow, value_of(kept.aggregate));
-                changed = true;
+                turned.extend(kept.turned(before, now, 0));
             }
         }
-        if changed {
+        if !turned.is_empty() {
             self.publish(&kept);
         }
+        turned
     }
 
     /// Lets those go whose time has come; when to look again, if nothing happens before.
@@ -226,7 +241,7 @@ impl Gates {
         let mut kept = self.kept();
         kept.values_mut().for_each(|kept| {
             kept.gate.reset();
-            kept.observed = None;
+            (kept.observed, kept.sampled, kept.since) = (None, None, None);
         });
     }
 
@@ -253,7 +268,9 @@ impl Gates {
     pub fn seen(&self) -> Vec<GateSeen> {
         let kept = self.kept();
         let seen = |(slot, kept): (&Slot, &Kept)| {
-            let (in_flight, waiting) = self.limits_of(kept.mode).at_gate(*slot);
+            let limits = self.limits_of(kept.mode);
+            let (in_flight, _) = limits.at_gate(*slot);
+            let waiting = limits.held_at(*slot);
             let settings = kept.gate.settings().clone();
             let (state, flow) = (kept.gate.state(), kept.gate.flow());
             GateSeen {
@@ -265,11 +282,19 @@ impl Gates {
                 in_flight,
                 waiting,
                 logins_stopped: kept.logins_stopped,
+                given_up: kept.given_up,
+                sampled: kept.sampled,
+                since: kept.since,
             }
         };
         let mut gates: Vec<GateSeen> = kept.iter().map(seen).collect();
         gates.sort_by(|one, two| one.settings.name.cmp(&two.settings.name));
         gates
+    }
+
+    /// Whether a gate of this name is at work.
+    pub fn is_there(&self, gate: &str) -> bool {
+        self.kept().values().any(|kept| *kept.gate.settings().name == *gate)
     }
 
     /// What a gate's metric was in the last hours.
@@ -333,8 +358,36 @@ impl Kept {
             logins_stopped: 0,
             observed: None,
             aggregate: Aggregate::Unknown(health::Unknown::NotYet),
+            sampled: None,
+            since: None,
+            given_up: 0,
             history: History::default(),
         }
+    }
+
+    /// Its state was this before it looked; what there is to tell, if it is another one now.
+    fn turned(&mut self, before: State, now: Instant, waiting: usize) -> Option<Turned> {
+        let state = self.gate.state();
+        let same = state.as_str() == before.as_str();
+        if same && self.since.is_some() {
+            return None;
+        }
+        self.since = Some(now);
+        if !same && state == State::GivenUp {
+            self.given_up += 1;
+        }
+        let settings = self.gate.settings();
+        (!same).then(|| Turned {
+            gate: settings.name.clone(),
+            metric: settings.metric.clone(),
+            unit: settings.unit,
+            mode: self.mode,
+            state,
+            flow: self.gate.flow(),
+            aggregate: self.aggregate,
+            threshold: settings.threshold,
+            waiting,
+        })
     }
 
     /// Its interval is over; or it waits for a first word, or falls asleep or wakes.

@@ -128,6 +128,16 @@ impl Limits {
         (state.pools.running(slot), state.pools.waiting_for(slot))
     }
 
+    /// Units that wait for a gate, or for a threshold that a rule sets at it.
+    pub fn held_at(&self, slot: Slot) -> usize {
+        self.lock().pools.held_at(slot)
+    }
+
+    /// Units that wait for just the same: a newcomer stands behind them.
+    pub fn queued(&self, needs: &[Need]) -> usize {
+        self.lock().pools.queued(needs)
+    }
+
     pub fn waiting(&self) -> usize {
         self.lock().pools.waiting()
     }

@@ -3,6 +3,7 @@
 //! One thread does all of it, so that nothing here needs a lock and no session waits for it.
 
 mod asked;
+mod gate_log;
 mod own;
 mod remembered;
 mod traffic;
@@ -23,6 +24,7 @@ use tracing::{info, warn};
 
 pub(crate) use asked::{Custom, custom};
 
+use gate_log::GateLog;
 use own::Own;
 use remembered::Remembered;
 use traffic::Traffic;
@@ -75,6 +77,7 @@ pub(crate) fn start(
                 metrics,
                 custom,
                 remembered,
+                gate_log: GateLog::default(),
                 published: None,
             };
             measuring.run(taken_up).await;
@@ -102,6 +105,7 @@ struct Measuring {
     metrics: watch::Sender<Arc<Vec<CustomMetric>>>,
     custom: watch::Receiver<Custom>,
     remembered: Remembered,
+    gate_log: GateLog,
     published: Option<Instant>,
 }
 
@@ -201,10 +205,12 @@ impl Measuring {
         self.set_pace();
         self.log.note(now, in_flight.work());
         self.own.report(&self.keeper, &mut self.board, now);
-        let moment =
-            Moment { now, asleep: self.traffic.is_asleep(), awake_since: self.traffic.awake_since() };
-        self.gates.glance(now);
-        self.gates.observe(&self.board, &moment);
+        let moment = Moment { now, asleep: self.traffic.is_asleep(), awake_since: self.traffic.awake_since() };
+        let glanced = self.gates.glance(now);
+        let observed = self.gates.observe(&self.board, &moment);
+        let gates = &self.gates;
+        let lines = self.gate_log.look(glanced.into_iter().chain(observed), now, |gate| gates.is_there(gate));
+        lines.iter().for_each(gate_log::Line::log);
         self.remembered.keep(&self.gates, now);
         if self.published.is_none_or(|last| now.saturating_duration_since(last) >= PUBLISH) {
             self.published = Some(now);
@@ -214,7 +220,8 @@ impl Measuring {
     }
 
     fn set_pace(&self) {
-        let fast = self.gates.interval().map_or(health::Settings::INTERVAL, |gates| gates.min(health::Settings::INTERVAL));
+        let fast =
+            self.gates.interval().map_or(health::Settings::INTERVAL, |gates| gates.min(health::Settings::INTERVAL));
         let interval = self.traffic.interval(fast);
         self.pace.send_if_modified(|pace| {
             let changed = pace.interval != interval;
@@ -233,6 +240,7 @@ impl Measuring {
             age: now.saturating_duration_since(standing.at),
         });
         Seen {
+            at: Some(now),
             metrics: metrics.collect(),
             servers: self.servers.values().cloned().collect(),
             asleep: self.traffic.is_asleep(),

@@ -1,5 +1,6 @@
 //! What operators' commands print: tables and colours on a terminal, the same without colours elsewhere, JSON on request.
 
+mod gate;
 mod rule;
 mod table;
 mod time;
@@ -8,6 +9,7 @@ use std::io::{IsTerminal, Write, stdout};
 
 use serde_json::Value as Json;
 
+pub(crate) use gate::{age, amount, state_tone};
 pub(crate) use rule::{does, whom};
 pub(crate) use table::{Align, Table};
 pub(crate) use time::{left, moment};

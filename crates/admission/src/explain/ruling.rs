@@ -6,6 +6,7 @@ use std::time::Duration;
 use rules::{Action, CompiledRule, Fields, InTransaction, RuleId, Share, Timestamp};
 use tokio::time::Instant;
 
+use super::at_gate::{AtGate, Does};
 use crate::attempt::Attempt;
 use crate::gatekeeper::Gatekeeper;
 use crate::policy::Policy;
@@ -24,9 +25,10 @@ pub enum Ruling {
     Exempt {
         rule: RuleId,
     },
-    /// Only limits concern it.
+    /// Only limits and gates concern it.
     Limited {
         places: Vec<Place>,
+        gates: Vec<AtGate>,
     },
     Dice {
         rule: RuleId,
@@ -34,6 +36,8 @@ pub enum Ruling {
         ratio: f64,
         lost: Lost,
         places: Vec<Place>,
+        /// That those who win stand before.
+        gates: Vec<AtGate>,
     },
     Held {
         rule: RuleId,
@@ -69,6 +73,40 @@ pub struct Place {
     pub rejects: bool,
 }
 
+impl Ruling {
+    /// The gate that what the rules let pass would wait at, or be refused by.
+    pub fn stopped_at(&self) -> Option<&AtGate> {
+        match self {
+            Ruling::Limited { gates, .. } | Ruling::Dice { gates, .. } => stopped_at(gates),
+            Ruling::NeverDelayed | Ruling::GoesOn | Ruling::NoRule | Ruling::Exempt { .. } | Ruling::Held { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// Of those that stop it, the one whose patience ends first.
+fn stopped_at(gates: &[AtGate]) -> Option<&AtGate> {
+    gates.iter().filter(|gate| gate.does.stops()).min_by_key(|gate| gate.patience)
+}
+
+/// The errors that a client may get.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    pub(super) first: Option<Refusal>,
+    /// If that is another one.
+    pub(super) of_gate: Option<Refusal>,
+}
+
+impl Refusals {
+    fn new(of_rule: Option<Refusal>, of_gate: Option<Refusal>) -> Refusals {
+        match of_rule {
+            None => Refusals { first: of_gate, of_gate: None },
+            first => Refusals { first, of_gate },
+        }
+    }
+}
+
 pub(super) struct Case<'a> {
     pub(super) keeper: &'a Gatekeeper,
     pub(super) policy: &'a Policy,
@@ -79,18 +117,21 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    pub(super) fn ruling(&self, fields: &Fields<'_>) -> (Ruling, Option<Refusal>) {
+    /// `gates`: all that count.
+    pub(super) fn ruling(&self, fields: &Fields<'_>, mut gates: Vec<AtGate>) -> (Ruling, Refusals) {
         match self.turn {
-            Turn::Free => return (Ruling::NeverDelayed, None),
-            Turn::GoesOn => return (Ruling::GoesOn, None),
-            Turn::GoesOnUnlessRuled if !rules_writers(fields) => return (Ruling::GoesOn, None),
+            Turn::Free => return (Ruling::NeverDelayed, Refusals::default()),
+            Turn::GoesOn => return (Ruling::GoesOn, Refusals::default()),
+            Turn::GoesOnUnlessRuled if !rules_writers(fields) => return (Ruling::GoesOn, Refusals::default()),
             Turn::GoesOnUnlessRuled | Turn::Decide(_) => {}
-            Turn::Refused(refusal) => return (Ruling::GoesOn, Some((**refusal).clone())),
+            Turn::Refused(refusal) => return (Ruling::GoesOn, Refusals::new(Some((**refusal).clone()), None)),
         }
+        gates.retain(|gate| gate.does.restricts());
+        let of_gate = self.refusal_of_gate(&gates);
         let places: Vec<Place> = fields.concurrency.iter().filter_map(|rule| self.place(rule)).collect();
         let share = fields.share.and_then(|rule| Some((rule, rule.effect.share?)));
         match share {
-            Some((rule, Share::Exempt)) => (Ruling::Exempt { rule: rule.id.clone() }, None),
+            Some((rule, Share::Exempt)) => (Ruling::Exempt { rule: rule.id.clone() }, Refusals::default()),
             Some((rule, Share::Hold)) => {
                 let held = Ruling::Held {
                     rule: rule.id.clone(),
@@ -98,15 +139,21 @@ impl Case<'_> {
                     ends: rule.expires,
                     then: self.then(),
                 };
-                (held, self.refusal(rule, Reason::Hold))
+                (held, Refusals::new(self.refusal(rule, Reason::Hold), None))
             }
             Some((rule, Share::Ratio(ratio))) => {
                 let refusal = if ratio > 0.0 { self.refusal(rule, Reason::Ratio) } else { None };
-                let refusal = refusal.or_else(|| self.refusal_of_limits(fields));
-                (Ruling::Dice { rule: rule.id.clone(), ratio, lost: self.lost(rule), places }, refusal)
+                let refusals = match (refusal, stopped_at(&gates)) {
+                    (None, None) => Refusals::new(self.refusal_of_limits(fields), of_gate),
+                    (refusal, _) => Refusals::new(refusal, of_gate),
+                };
+                (Ruling::Dice { rule: rule.id.clone(), ratio, lost: self.lost(rule), places, gates }, refusals)
             }
-            None if places.is_empty() => (Ruling::NoRule, None),
-            None => (Ruling::Limited { places }, self.refusal_of_limits(fields)),
+            None if places.is_empty() && gates.is_empty() => (Ruling::NoRule, Refusals::default()),
+            None => {
+                let of_limits = self.refusal_of_limits(fields).filter(|_| stopped_at(&gates).is_none());
+                (Ruling::Limited { places, gates }, Refusals::new(of_limits, of_gate))
+            }
         }
     }
 
@@ -137,13 +184,25 @@ impl Case<'_> {
         if rejects { Lost::Refused } else { Lost::Delayed(self.patience(rule), self.then()) }
     }
 
-    fn then(&self) -> Then {
+    pub(super) fn then(&self) -> Then {
         if self.bound == Bound::Locked { Then::Passes } else { Then::Refused }
     }
 
     fn refusal_of_limits(&self, fields: &Fields<'_>) -> Option<Refusal> {
         let rule = fields.concurrency.iter().next()?;
         self.refusal(rule, Reason::Concurrency)
+    }
+
+    /// What stands before a gate that restricts, and has no patience left, gets this.
+    fn refusal_of_gate(&self, gates: &[AtGate]) -> Option<Refusal> {
+        let measured = || gates.iter().find(|gate| gate.does == Does::HasRoom);
+        let gate = stopped_at(gates).or_else(measured)?;
+        if self.bound == Bound::Locked {
+            return None;
+        }
+        let retry_after = Duration::from_secs(1);
+        let words = Words { rule: &gate.gate, reason: Reason::Gate, client: self.client, retry_after, id: 0 };
+        Some(refusal(self.policy.defaults.error, &words))
     }
 
     fn refusal(&self, rule: &CompiledRule, reason: Reason) -> Option<Refusal> {
@@ -167,13 +226,21 @@ impl fmt::Display for Ruling {
             Ruling::GoesOn => f.write_str("passes: its transaction has been decided"),
             Ruling::NoRule => f.write_str("passes: no rule decides"),
             Ruling::Exempt { rule } => write!(f, "passes: exempt by {rule}"),
-            Ruling::Limited { places } => write!(f, "passes{}", Places(places)),
-            Ruling::Dice { rule, ratio, places, .. } if *ratio <= 0.0 => {
-                write!(f, "passes: {rule} lets all pass{}", Places(places))
-            }
-            Ruling::Dice { rule, ratio, lost, places } => {
+            Ruling::Limited { places, gates } => match stopped_at(gates) {
+                None => write!(f, "passes{}", On(places, gates)),
+                Some(gate) => write!(f, "{}{}", Stop(gate), On(places, &[])),
+            },
+            Ruling::Dice { rule, ratio, places, gates, .. } if *ratio <= 0.0 => match stopped_at(gates) {
+                None => write!(f, "passes: {rule} lets all pass{}", On(places, gates)),
+                Some(gate) => write!(f, "{rule} lets all pass, and it is {}{}", Stop(gate), On(places, &[])),
+            },
+            Ruling::Dice { rule, ratio, lost, places, gates } => {
                 let loses = ratio * 100.0;
-                write!(f, "{loses} % lose by {rule} and are {lost}; the others pass{}", Places(places))
+                write!(f, "{loses} % lose by {rule} and are {lost}; the others ")?;
+                match stopped_at(gates) {
+                    None => write!(f, "pass{}", On(places, gates)),
+                    Some(gate) => write!(f, "are {}{}", Stop(gate), On(places, &[])),
+                }
             }
             Ruling::Held { rule, patience, ends, then } => {
                 write!(f, "held by {rule} for {patience:?} at most")?;
@@ -186,15 +253,49 @@ impl fmt::Display for Ruling {
     }
 }
 
-struct Places<'a>(&'a [Place]);
+/// Who does not let it pass at once.
+struct Stop<'a>(&'a AtGate);
 
-impl fmt::Display for Places<'_> {
+impl fmt::Display for Stop<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AtGate { gate, patience, does, .. } = self.0;
+        let standing = self.0.standing();
+        match does {
+            Does::Wakes => write!(f, "held at gate {gate} ({standing}) until it is measured, 1s at most"),
+            Does::Waits(then) => write!(f, "held at gate {gate} ({standing}) for {patience:?} at most, then {then}"),
+            Does::Rejects => write!(f, "refused by gate {gate} ({standing}) at once"),
+            Does::Nothing
+            | Does::NeverDelayed
+            | Does::GoesOn
+            | Does::Exempt(_)
+            | Does::Skipped(_)
+            | Does::NotMeasured
+            | Does::Passes
+            | Does::HasRoom => Ok(()),
+        }
+    }
+}
+
+/// What it needs on its way.
+struct On<'a>(&'a [Place], &'a [AtGate]);
+
+impl fmt::Display for On<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
         for (number, place) in self.0.iter().enumerate() {
+            first = false;
             f.write_str(if number == 0 { " with a place under " } else { " and under " })?;
             let Place { rule, limit, used, patience, rejects } = place;
             write!(f, "{rule} ({used} of {limit} taken; ")?;
             if *rejects { f.write_str("no waiting)")? } else { write!(f, "it waits {patience:?} at most)")? }
+        }
+        for gate in self.1 {
+            f.write_str(if std::mem::take(&mut first) {
+                " with the leave of gate "
+            } else {
+                " and the leave of gate "
+            })?;
+            write!(f, "{} ({})", gate.gate, gate.standing())?;
         }
         Ok(())
     }

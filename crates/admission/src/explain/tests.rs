@@ -160,3 +160,253 @@ async fn nothing_is_counted_and_nothing_is_taken() {
     let rule = &["r | scope=* | ratio=0.5 reject"];
     assert_eq!(rolls(&Stage::new(rule), true).await, rolls(&Stage::new(rule), false).await);
 }
+
+const LAG: &str = "replication_lag replication_lag 5 | | binary";
+const READ: &str = "SELECT * FROM t";
+const WRITE: &str = "UPDATE t SET a = 1";
+
+/// Each gate's name, whether it concerns the statement and why, and what it does.
+fn at_gates(explained: &Explanation) -> Vec<(String, String, String)> {
+    let of = |gate: &AtGate| (gate.gate.to_string(), gate.concerns.to_string(), gate.says());
+    explained.gates.iter().map(of).collect()
+}
+
+fn reasons(explained: &Explanation) -> Vec<String> {
+    let refusals = [&explained.refusal, &explained.gate_refusal];
+    let reason = |refusal: &Refusal| {
+        let word = refusal.message.split_whitespace().find_map(|word| word.strip_prefix("reason="));
+        word.unwrap_or_else(|| panic!("{}", refusal.message)).to_owned()
+    };
+    refusals.into_iter().flatten().map(reason).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_closed_gate_does_with_it() {
+    let gates = [
+        LAG,
+        "quick replication_lag 5 | user=quick | binary reject",
+        "threads threads_running 40 | | permits",
+        "unused replication_lag 1 | | binary off",
+    ];
+    let stage = Setup::gated(&gates).stage(&[
+        "ratio | user=ratio | ratio=0.9",
+        "none | user=none | ratio=0",
+        "free | user=free | exempt",
+        "skips | user=skips | skip=replication_lag",
+        "strict | user=strict | threshold=replication_lag:2",
+        "loose | user=loose | threshold=replication_lag:10",
+        "limit | user=limit | concurrency=1",
+        "held | user=held | hold",
+    ]);
+    stage.measure(&[("replication_lag", 6.0), ("threads_running", 1.0)]).await;
+    let standing = "6.0s of 5.0s; closed; 0 wait";
+    let held = format!("held at gate replication_lag ({standing}) for 3s at most, then refused");
+    let cases = [
+        ("app", READ, OUTSIDE, "passes: no rule decides".to_owned(), &[] as &[&str]),
+        ("app", WRITE, OUTSIDE, held.clone(), &["gate:replication_lag"]),
+        ("app", WRITE, WITHIN, held.replace("3s at", "1s at"), &["gate:replication_lag"]),
+        ("app", READ, WITHIN, "passes: its transaction has been decided".to_owned(), &[]),
+        ("app", "COMMIT", WITHIN, "passes: it is never delayed".to_owned(), &[]),
+        ("app", WRITE, LOCKING, "passes: its transaction has been decided".to_owned(), &[]),
+        (
+            "ratio",
+            WRITE,
+            OUTSIDE,
+            format!(
+                "90 % lose by ratio and are held, to roll again about every 100 ms for 3s at most, then refused; the others are {held}"
+            ),
+            &["ratio", "gate:replication_lag"],
+        ),
+        ("none", WRITE, OUTSIDE, format!("none lets all pass, and it is {held}"), &["gate:replication_lag"]),
+        ("free", WRITE, OUTSIDE, "passes: exempt by free".to_owned(), &[]),
+        ("skips", WRITE, OUTSIDE, "passes: no rule decides".to_owned(), &[]),
+        ("strict", WRITE, OUTSIDE, held.replace("5.0s", "2.0s by strict"), &["gate:replication_lag"]),
+        ("loose", WRITE, OUTSIDE, "passes: no rule decides".to_owned(), &[]),
+        (
+            "limit",
+            WRITE,
+            OUTSIDE,
+            format!("{held} with a place under limit (0 of 1 taken; it waits 3s at most)"),
+            &["gate:replication_lag"],
+        ),
+        ("held", WRITE, OUTSIDE, "held by held for 3s at most, then refused".to_owned(), &["hold"]),
+    ];
+    for (who, sql, state, words, refused) in cases {
+        let explained = explain(&stage, who, sql, state);
+        assert_eq!(explained.ruling.to_string(), words, "{who}: {sql}");
+        assert_eq!(reasons(&explained), refused, "{who}: {sql}");
+        assert_eq!(explained.would_be, None, "{who}: {sql}");
+    }
+    let names = |explained: &Explanation| at_gates(explained).into_iter().map(|(_, why, does)| (why, does)).collect();
+    let expected = |said: [(&str, &str); 4]| -> Vec<(String, String)> {
+        said.iter().map(|(why, does)| ((*why).to_owned(), (*does).to_owned())).collect()
+    };
+    let everybody = "concerns everybody's of this class";
+    for (who, sql, said) in [
+        (
+            "app",
+            WRITE,
+            [
+                ("its match does not fit", "its match does not fit"),
+                (everybody, "waits 3s at most, then refused"),
+                (everybody, "passes"),
+                ("off", "off"),
+            ],
+        ),
+        (
+            "quick",
+            READ,
+            [
+                ("not for this class", "not for this class"),
+                ("not for this class", "not for this class"),
+                (everybody, "passes"),
+                ("off", "off"),
+            ],
+        ),
+        (
+            "quick",
+            WRITE,
+            [
+                ("its match fits", "refused at once"),
+                (everybody, "waits 3s at most, then refused"),
+                (everybody, "passes"),
+                ("off", "off"),
+            ],
+        ),
+        (
+            "skips",
+            WRITE,
+            [
+                ("its match does not fit", "its match does not fit"),
+                (everybody, "passes: skips skips it"),
+                (everybody, "passes"),
+                ("off", "off"),
+            ],
+        ),
+        (
+            "free",
+            WRITE,
+            [
+                ("its match does not fit", "its match does not fit"),
+                (everybody, "passes: exempt by free"),
+                (everybody, "passes: exempt by free"),
+                ("off", "off"),
+            ],
+        ),
+    ] {
+        let found: Vec<(String, String)> = names(&explain(&stage, who, sql, OUTSIDE));
+        assert_eq!(found, expected(said), "{who}: {sql}");
+    }
+    stage.assert_settled();
+}
+
+/// What is explained is what happens.
+#[tokio::test(start_paused = true)]
+async fn a_gate_does_what_was_explained() {
+    let gates = [LAG, "threads threads_running 40 | | binary reject"];
+    let rules = [
+        "free | user=free | exempt",
+        "skips | user=skips | skip=replication_lag",
+        "strict | user=strict | threshold=replication_lag:2",
+        "loose | user=loose | threshold=replication_lag:10",
+    ];
+    let stage = Setup::gated(&gates).stage(&rules);
+    for (lag, threads) in [(1.0, 10.0), (3.0, 10.0), (6.0, 10.0), (11.0, 10.0), (1.0, 50.0), (6.0, 50.0)] {
+        stage.measure(&[("replication_lag", lag), ("threads_running", threads)]).await;
+        for who in ["app", "free", "skips", "strict", "loose"] {
+            for sql in [READ, WRITE, "COMMIT"] {
+                let explained = explain(&stage, who, sql, OUTSIDE);
+                let passes = explained.ruling.stopped_at().is_none();
+                let mut session = stage.login(who);
+                let passed = session.at(sql).await == At::Once;
+                assert_eq!(passes, passed, "{who}: {sql} at lag {lag}, threads {threads}: {}", explained.ruling);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_and_a_trickle_are_seen() {
+    let stage = Setup::gated(&["lag replication_lag 5 | | binary trickle=1"]).stage(&[]);
+    stage.measure(&[("replication_lag", 6.0)]).await;
+    let words = |stage: &Stage| explain(stage, "app", WRITE, OUTSIDE).ruling.to_string();
+    assert_eq!(words(&stage), "passes with the leave of gate lag (6.0s of 5.0s; closed, 1/s; 0 wait)");
+    let mut first = stage.login("app");
+    assert!(matches!(first.ask(WRITE), crate::port::Verdict::Pass(_)), "the trickle's");
+    let mut second = stage.login("app");
+    let verdict = second.ask(WRITE);
+    let waits = tokio::spawn(async move { second.finish(WRITE, verdict).await });
+    tokio::task::yield_now().await;
+    let explained = explain(&stage, "app", WRITE, OUTSIDE);
+    assert_eq!(
+        explained.ruling.to_string(),
+        "held at gate lag (6.0s of 5.0s; closed, 1/s; 1 wait) for 3s at most, then refused"
+    );
+    let measured = explained.gates[0].measured.unwrap();
+    assert_eq!((measured.waiting, measured.in_flight), (1, 1.0));
+    stage.measure(&[("replication_lag", 1.0)]).await;
+    waits.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_measures_and_what_nobody_has_measured_yet() {
+    let stage = Setup::gated(&[LAG]).stage(&[]);
+    let explained = explain(&stage, "app", WRITE, OUTSIDE);
+    assert_eq!(explained.ruling.to_string(), "passes with the leave of gate replication_lag (not measured here)");
+    assert_eq!((explained.gates[0].measured, explained.gates[0].does.clone()), (None, Does::NotMeasured));
+    assert_eq!(reasons(&explained), [""; 0]);
+    // Asked, and no answer yet.
+    stage.measured(&[("replication_lag", health::Reading::Unknown(health::Unknown::Unreachable))]);
+    let explained = explain(&stage, "app", WRITE, OUTSIDE);
+    assert_eq!(
+        explained.ruling.to_string(),
+        "held at gate replication_lag (unknown: unreachable; waking; 0 wait) until it is measured, 1s at most"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_only_warns_is_told_apart() {
+    let stage = Setup::gated(&["lag replication_lag 5 | | binary warn"]).stage(&["warned | user=etl | skip=lag warn"]);
+    stage.measure(&[("replication_lag", 6.0)]).await;
+    let explained = explain(&stage, "app", WRITE, OUTSIDE);
+    assert_eq!(explained.ruling.to_string(), "passes: no rule decides");
+    let would_be = explained.would_be.as_ref().map(ToString::to_string);
+    let held = "held at gate lag (6.0s of 5.0s; closed; 0 wait) for 3s at most, then refused";
+    assert_eq!(would_be.as_deref(), Some(held));
+    assert_eq!(explained.gates[0].says(), "would wait 3s at most, then refused");
+    assert_eq!(explained.refusal, None);
+    let explained = explain(&stage, "etl", WRITE, OUTSIDE);
+    assert_eq!((explained.would_be, explained.gates[0].says()), (None, "passes: warned skips it".to_owned()));
+    stage.measure(&[("replication_lag", 1.0)]).await;
+    assert_eq!(explain(&stage, "app", WRITE, OUTSIDE).would_be, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn by_whose_words_a_gate_concerns_it() {
+    let stage = Setup::gated(&["lag replication_lag 5 | tag.team=data | binary"]).stage(&[]);
+    stage.measure(&[("replication_lag", 6.0)]).await;
+    let explained = explain(&stage, "app", "UPDATE t SET a = 1 /*team='data'*/", OUTSIDE);
+    assert_eq!(explained.gates[0].concerns, Concerns::ByItsClaims);
+    assert!(explained.ruling.stopped_at().is_some());
+    let stage = Setup::gated(&["lag replication_lag 5 | !tag.team=data | binary"]).stage(&[]);
+    stage.measure(&[("replication_lag", 6.0)]).await;
+    let explained = explain(&stage, "app", "UPDATE t SET a = 1 /*team='data'*/", OUTSIDE);
+    assert_eq!(explained.gates[0].concerns, Concerns::WithoutItsClaims);
+    assert!(explained.ruling.stopped_at().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn owners_of_what_concerns_gates() {
+    let stage = Setup::gated(&[LAG]).stage(&[
+        "t | user=app | threshold=replication_lag:2",
+        "s | user=etl | skip=replication_lag",
+        "w | scope=* | weight=3",
+    ]);
+    let owners = |who| explain(&stage, who, WRITE, OUTSIDE).owners;
+    let thresholds = owners("app").thresholds;
+    let thresholds: Vec<(&str, &str)> = thresholds.iter().map(|(gate, rule)| (&**gate, &**rule)).collect();
+    assert_eq!(thresholds, [("replication_lag", "t")]);
+    assert_eq!(owners("app").skip_gates, None);
+    assert_eq!(owners("etl").skip_gates.as_deref(), Some("s"));
+    assert_eq!(owners("etl").weight.as_deref(), Some("w"));
+}

@@ -202,6 +202,21 @@ impl Pools {
         awaited.filter_map(|needs| self.queues.get(needs)).map(FairQueue::len).sum()
     }
 
+    /// Who waits for this gate, or for a threshold that a rule sets at it.
+    pub fn held_at(&self, slot: Slot) -> usize {
+        let at = |thing: &Thing| match thing {
+            Thing::Gate(other) | Thing::Under(other, _) => *other == slot,
+            Thing::Rule(_) => false,
+        };
+        let queues = self.queues.iter().filter(|(needs, _)| needs.iter().any(at));
+        queues.map(|(_, queue)| queue.len()).sum()
+    }
+
+    /// Who waits for just the same.
+    pub fn queued(&self, needs: &[Need]) -> usize {
+        self.queues.get(&key(needs)).map_or(0, FairQueue::len)
+    }
+
     /// The newest policy's word on a limit counts. One that was raised lets those in who wait.
     fn hear(&mut self, needs: &[Need]) {
         let mut raised = Vec::new();

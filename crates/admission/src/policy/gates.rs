@@ -41,6 +41,8 @@ impl Placed {
 #[derive(Debug, Default)]
 pub struct Gates {
     gates: Vec<Placed>,
+    /// For those who look.
+    off: Vec<Gate>,
     enforced: Words,
     warned: Words,
     /// Gates that do not concern everybody.
@@ -64,11 +66,14 @@ pub(crate) struct Concerning {
 }
 
 impl Gates {
-    /// `slots` gives each gate's, by its name. One that is off, or has no slot, is not there.
+    /// `slots` gives each gate's, by its name. One that is off, or has no slot, is at work nowhere.
     pub fn new(gates: Vec<Gate>, slots: impl Fn(&str) -> Option<Slot>) -> Gates {
         let mut placed = Gates::default();
         for gate in gates {
-            let Some(slot) = slots(&gate.settings.name) else { continue };
+            let Some(slot) = slots(&gate.settings.name).filter(|_| gate.mode != Mode::Off) else {
+                placed.off.push(gate);
+                continue;
+            };
             let words = match gate.mode {
                 Mode::Off => continue,
                 Mode::Warn => &mut placed.warned,
@@ -96,6 +101,11 @@ impl Gates {
 
     pub fn iter(&self) -> impl Iterator<Item = &Placed> {
         self.gates.iter()
+    }
+
+    /// Those that are off.
+    pub fn off(&self) -> impl Iterator<Item = &Gate> {
+        self.off.iter()
     }
 
     pub fn at(&self, slot: Slot) -> Option<&Placed> {

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use admission::explain::{Explanation, Facts, Judged, Lost, Owned, Place, Ruling, Then};
+use admission::explain::{AtGate, Does, Explanation, Facts, Judged, Lost, Owned, Place, Ruling, Then};
+use admission::port::Refusal;
 use admission::unit::{Bound, Turn};
+use health::Aggregate;
 use identity::{Identity, Pairs};
 use serde_json::{Map, Value as Json, json};
 use statement::Shapes;
@@ -17,10 +19,6 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
             None => table.name.to_string(),
         };
         tables.iter().map(name).collect::<Vec<String>>()
-    });
-    let error = explained.refusal.as_ref().map(|refusal| {
-        let sqlstate = String::from_utf8_lossy(&refusal.sqlstate);
-        json!({ "code": refusal.code, "sqlstate": sqlstate, "message": refusal.message })
     });
     json!({
         "identity": identity(&explained.claimed),
@@ -36,10 +34,17 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
         "judgements": explained.judgements.iter().map(judged).collect::<Vec<Json>>(),
         "owners": owned(&explained.owners),
         "with_warned": explained.warned.as_ref().map(owned),
+        "gates": explained.gates.iter().map(at_gate).collect::<Vec<Json>>(),
         "verdict": ruling(&explained.ruling),
         "would_be": explained.would_be.as_ref().map(ruling),
-        "error": error,
+        "error": explained.refusal.as_ref().map(error),
+        "gate_error": explained.gate_refusal.as_ref().map(error),
     })
+}
+
+fn error(refusal: &Refusal) -> Json {
+    let sqlstate = String::from_utf8_lossy(&refusal.sqlstate);
+    json!({ "code": refusal.code, "sqlstate": sqlstate, "message": refusal.message })
 }
 
 fn identity(identity: &Identity) -> Json {
@@ -103,7 +108,55 @@ fn judged(judged: &Judged) -> Json {
 
 fn owned(owned: &Owned) -> Json {
     let limits: Vec<&str> = owned.concurrency.iter().map(|rule| &**rule).collect();
-    json!({ "share": owned.share.as_deref(), "max_concurrency": limits })
+    let thresholds = owned.thresholds.iter().map(|(gate, rule)| (gate.to_string(), json!(**rule)));
+    let thresholds: Map<String, Json> = thresholds.collect();
+    json!({
+        "share": owned.share.as_deref(),
+        "max_concurrency": limits,
+        "thresholds": thresholds,
+        "skip_gates": owned.skip_gates.as_deref(),
+        "weight": owned.weight.as_deref(),
+    })
+}
+
+/// What a gate has to do with it, for machines; `because` and `says` are for people.
+fn at_gate(at: &AtGate) -> Json {
+    let measured = at.measured.as_ref();
+    let (does, rule) = match &at.does {
+        Does::Nothing => ("nothing", None),
+        Does::NeverDelayed | Does::GoesOn | Does::Passes | Does::HasRoom => ("pass", None),
+        Does::Exempt(rule) | Does::Skipped(rule) => ("pass", Some(&**rule)),
+        Does::NotMeasured => ("not_measured", None),
+        Does::Wakes | Does::Waits(_) => ("wait", None),
+        Does::Rejects => ("reject", None),
+    };
+    let (value, unknown) = match measured.map(|measured| measured.aggregate) {
+        Some(Aggregate::Known(value)) => (Some(value), None),
+        Some(Aggregate::Idle) | None => (None, None),
+        Some(Aggregate::Unknown(why)) => (None, Some(why.as_str())),
+    };
+    json!({
+        "gate": *at.gate,
+        "metric": *at.metric,
+        "unit": at.unit.as_str(),
+        "control": at.control.as_str(),
+        "mode": at.mode.as_str(),
+        "concerns": at.concerns.is_so(),
+        "because": at.concerns.to_string(),
+        "value": value,
+        "unknown": unknown,
+        "threshold": at.threshold,
+        "threshold_in_force": at.stands,
+        "threshold_of": at.threshold_of.as_deref(),
+        "state": measured.map_or("not measured", |measured| measured.state.as_str()),
+        "flow": measured.map(|measured| measured.flow.to_string()),
+        "in_flight": measured.map(|measured| measured.in_flight),
+        "waiting": measured.map(|measured| measured.waiting),
+        "does": does,
+        "passed_by": rule,
+        "max_delay_ms": at.does.stops().then(|| millis(at.patience)),
+        "says": at.says(),
+    })
 }
 
 /// What comes of it, for machines; `says` is for people.
@@ -112,22 +165,35 @@ fn ruling(ruling: &Ruling) -> Json {
     match ruling {
         Ruling::NeverDelayed | Ruling::GoesOn | Ruling::NoRule => json!({ "verdict": "pass", "says": says }),
         Ruling::Exempt { rule } => json!({ "verdict": "pass", "rule": **rule, "exempt": true, "says": says }),
-        Ruling::Limited { places: limits } => {
-            json!({ "verdict": "limited", "places": places(limits), "says": says })
+        Ruling::Limited { places: limits, gates } => {
+            let stopped = ruling.stopped_at();
+            let verdict = match stopped.map(|gate| &gate.does) {
+                None => "limited",
+                Some(Does::Rejects) => "reject",
+                Some(_) => "hold",
+            };
+            json!({ "verdict": verdict, "gate": stopped.map(|gate| &*gate.gate), "places": places(limits),
+                    "gates": names(gates), "max_delay_ms": stopped.map(|gate| millis(gate.patience)), "says": says })
         }
-        Ruling::Dice { rule, ratio, lost, places: limits } => {
+        Ruling::Dice { rule, ratio, lost, places: limits, gates } => {
             let (action, time, then) = match lost {
                 Lost::Refused => ("reject", None, Then::Refused),
                 Lost::Delayed(time, then) => ("delay", Some(millis(*time)), *then),
             };
             json!({ "verdict": "dice", "rule": **rule, "rejection_ratio": ratio, "action": action, "max_delay_ms": time,
-                    "then": then.to_string(), "places": places(limits), "says": says })
+                    "then": then.to_string(), "places": places(limits), "gates": names(gates),
+                    "gate": ruling.stopped_at().map(|gate| &*gate.gate), "says": says })
         }
         Ruling::Held { rule, patience, ends, then } => {
             json!({ "verdict": "hold", "rule": **rule, "max_delay_ms": millis(*patience),
                     "ends": ends.map(|ends| ends.to_string()), "then": then.to_string(), "says": says })
         }
     }
+}
+
+/// Gates that let less than everything through.
+fn names(gates: &[AtGate]) -> Vec<&str> {
+    gates.iter().map(|gate| &*gate.gate).collect()
 }
 
 fn places(places: &[Place]) -> Vec<Json> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::print::{Align, Style, Table, Tone, harmless, items, text};
+use crate::print::{Align, Style, Table, Tone, amount, harmless, items, state_tone, text};
 
 /// Rules that do not match, in one table; all of them are in the JSON.
 const MOST_OTHERS: usize = 30;
@@ -36,7 +36,42 @@ pub(super) fn shown(answer: &Json, style: &Style) -> String {
         }
         out.push_str(&rules(judged, style));
     }
-    out + &verdict(answer, judgements.len(), style)
+    out + &gates(answer, style) + &verdict(answer, judgements.len(), style)
+}
+
+/// Every gate: what it measures against what threshold, and what it would do with this.
+fn gates(answer: &Json, style: &Style) -> String {
+    let columns = ["GATE", "MODE", "VALUE", "THRESHOLD", "STATE", "FLOW", "WAIT", "HERE"];
+    let mut table = Table::new(&columns.map(|name| (name, Align::Left))).wrapping();
+    for gate in items(answer, "gates") {
+        let concerns = gate.get("concerns").and_then(Json::as_bool).unwrap_or_default();
+        let tone = |tone| if concerns { tone } else { Tone::Faint };
+        let of = text(gate, "threshold_of");
+        let threshold = amount(gate, "threshold_in_force", "unit");
+        let threshold = if of.is_empty() { threshold } else { format!("{threshold} by {of}") };
+        let value = match (text(gate, "unknown"), amount(gate, "value", "unit")) {
+            (unknown, _) if !unknown.is_empty() => unknown,
+            (_, value) => value,
+        };
+        let here = match text(gate, "does").as_str() {
+            "pass" => Tone::Good,
+            "wait" => Tone::Careful,
+            "reject" => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        let state = text(gate, "state");
+        table.row([
+            (text(gate, "gate"), tone(Tone::Plain)),
+            (text(gate, "mode"), tone(Tone::Plain)),
+            (value, tone(Tone::Plain)),
+            (threshold, tone(Tone::Plain)),
+            (state.clone(), tone(state_tone(&state))),
+            (text(gate, "flow"), tone(Tone::Plain)),
+            (text(gate, "waiting"), tone(Tone::Plain)),
+            (text(gate, "says"), tone(here)),
+        ]);
+    }
+    if table.is_empty() { String::new() } else { format!("\n{}", table.render(style)) }
 }
 
 fn name(answer: &Json) -> String {
@@ -120,10 +155,12 @@ fn verdict(answer: &Json, judgements: usize, style: &Style) -> String {
     if !would_be.is_empty() {
         out.push_str(&format!("if nothing only warned: {}\n", style.paint(Tone::Careful, &would_be)));
     }
-    if let Some(error @ Json::Object(_)) = answer.get("error") {
-        let (code, state) = (text(error, "code"), text(error, "sqlstate"));
-        let words = format!("ERROR {code} ({state}): {}", text(error, "message"));
-        out.push_str(&format!("if refused: {}\n", style.paint(Tone::Bad, &words)));
+    for (key, when) in [("error", "if refused"), ("gate_error", "if refused at the gate")] {
+        if let Some(error @ Json::Object(_)) = answer.get(key) {
+            let (code, state) = (text(error, "code"), text(error, "sqlstate"));
+            let words = format!("ERROR {code} ({state}): {}", text(error, "message"));
+            out.push_str(&format!("{when}: {}\n", style.paint(Tone::Bad, &words)));
+        }
     }
     out
 }

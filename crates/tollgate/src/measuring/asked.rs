@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use config::{MetricQuestion, Plan};
 use health::{MetricName, Unit};
-use probes::{Address, Ask, CustomMetric, Endpoint, Heartbeat, Host, Login, MissingTable, On, Replicas, Secret, Settings, Tls, TlsMode};
+use probes::{
+    Address, Ask, CustomMetric, Endpoint, Heartbeat, Host, Login, MissingTable, On, Replicas, Secret, Settings, Tls,
+    TlsMode,
+};
 
 /// The metrics of the configuration.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +53,9 @@ pub(super) fn settings(plan: &Plan) -> Option<Settings> {
     Some(Settings {
         primary: endpoint(upstream),
         replicas: match &upstream.replicas {
-            config::Replicas::Listed(listed) => Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect()),
+            config::Replicas::Listed(listed) => {
+                Replicas::Listed(listed.iter().map(|at| beside(upstream, at)).collect())
+            }
             config::Replicas::Discover => Replicas::Discover,
         },
         login: Login { user: probe.user.clone(), password: Secret::new(probe.password.expose()) },

@@ -157,7 +157,8 @@ async fn rules_exempt_skip_and_set_thresholds() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_makes_no_gate_easier() {
     let rules = ["favoured | tag.team=gold | exempt", "loose | tag.team=silver | threshold=replication_lag:10"];
-    for (setup, passes) in [(Setup::gated(&[LAG]), false), (Setup { gates: vec![LAG], ..Setup::trusting("app") }, true)] {
+    for (setup, passes) in [(Setup::gated(&[LAG]), false), (Setup { gates: vec![LAG], ..Setup::trusting("app") }, true)]
+    {
         let stage = setup.stage(&rules);
         stage.measure(&[("replication_lag", 6.0)]).await;
         for team in ["gold", "silver"] {
@@ -186,7 +187,11 @@ async fn a_gate_that_only_warns_counts_what_it_would_have_done() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_policy_is_heard_by_those_who_wait() {
-    for gates in [vec![], vec!["replication_lag replication_lag 60 | | binary"], vec!["replication_lag replication_lag 5 | | binary off"]] {
+    for gates in [
+        vec![],
+        vec!["replication_lag replication_lag 60 | | binary"],
+        vec!["replication_lag replication_lag 5 | | binary off"],
+    ] {
         let stage = gated(&[LAG], &[]);
         stage.measure(&[("replication_lag", 6.0)]).await;
         let mut session = stage.login("app");
@@ -296,7 +301,7 @@ async fn work_is_what_was_committed() {
     let stage = gated(&[LAG], &[]);
     stage.measure(&[("replication_lag", 1.0)]).await;
     let mut session = stage.login("app");
-    let mut work = || {
+    let work = || {
         let work = stage.keeper.gates().in_flight().work();
         (work.transactions, work.rows)
     };

@@ -84,3 +84,42 @@ fn what_passes_says_why() {
         assert!(!found.contains("if refused"), "{found}");
     }
 }
+
+#[test]
+fn gates_of_a_file_are_not_measured() {
+    let yaml = "probe: { user: tollgate, password: x }\n\
+        gates:\n  threads_running: { threshold: 40, classes: [write, ddl] }\n  connections_used: { threshold: 90%, mode: warn }\n\
+        rules:\n- { id: strict, match: { user: etl }, do: { thresholds: { threads_running: 20 } }, permanent: true }\n\
+        heartbeat_writers: { tables: [] }\n";
+    let found = explained(yaml, &json!({ "user": "etl", "sql": "DELETE FROM shop.orders WHERE id = 7" }));
+    let expected = "
+GATE              MODE     VALUE  THRESHOLD     STATE         FLOW  WAIT  HERE
+connections_used  warn            90%           not measured              for logins only
+threads_running   enforce         20 by strict  not measured              not measured here
+
+verdict: passes with the leave of gate threads_running (not measured here)
+";
+    assert!(found.ends_with(expected), "{found}");
+    let found = explained(yaml, &json!({ "user": "etl", "sql": "SELECT * FROM t" }));
+    assert!(found.contains("not for this class\n\nverdict: passes: no rule decides\n"), "{found}");
+}
+
+#[test]
+fn a_gate_that_would_refuse_says_with_which_error() {
+    let gate = json!({ "gate": "lag", "mode": "enforce", "unit": "seconds", "concerns": true, "value": 6.2,
+        "threshold_in_force": 5, "state": "closed", "flow": "closed, 1/s", "waiting": 3, "does": "wait", "says": "waits" });
+    let error = |reason: &str| json!({ "code": 1226, "sqlstate": "HY000", "message": format!("reason={reason}") });
+    let answer = json!({ "gates": [gate], "error": error("ratio"), "gate_error": error("gate:lag"),
+        "verdict": { "verdict": "dice", "says": "SAYS" } });
+    let found = shown(&answer, &Style { colour: true, width: None });
+    for part in [
+        "6.2s",
+        "\x1b[31mclosed\x1b[0m",
+        "closed, 1/s",
+        "\x1b[33mwaits\x1b[0m",
+        "if refused: \x1b[31mERROR 1226 (HY000): reason=ratio\x1b[0m\n",
+        "if refused at the gate: \x1b[31mERROR 1226 (HY000): reason=gate:lag\x1b[0m\n",
+    ] {
+        assert!(found.contains(part), "no {part:?} in\n{found}");
+    }
+}
