@@ -32,6 +32,7 @@ mod readiness;
 mod replication;
 mod upstream_loss;
 
+mod gates_commands;
 mod rules;
 mod rules_commands;
 

@@ -40,6 +40,12 @@ pub enum Command {
     },
     /// Who asked what and got what.
     Clients,
+    /// How the database is doing, and every gate.
+    Gates,
+    /// What a gate's metric was in the last hours.
+    History {
+        gate: String,
+    },
     /// What would become of a query: `{ "user": "etl", "sql": "DELETE …" }` and what else is known of who asks.
     Explain {
         question: Json,

@@ -15,6 +15,7 @@ mod sent;
 // An endpoint a file.
 mod clients;
 mod explain;
+mod gates;
 mod incidents;
 mod live;
 mod metrics;
@@ -99,6 +100,8 @@ fn control(controller: Controller) -> Router {
         .route("/incidents", get(incidents::list::list).post(incidents::open::open))
         .route("/incidents/{id}", delete(incidents::close::close))
         .route("/clients", get(clients::clients))
+        .route("/gates", get(gates::gates))
+        .route("/gates/{name}/history", get(gates::history))
         .route("/explain", post(explain::explain))
         .route("/reload", post(reload::reload))
         .method_not_allowed_fallback(answer::no_such_method)

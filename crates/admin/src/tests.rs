@@ -64,6 +64,8 @@ async fn each_path_is_a_command() {
         ("POST /incidents", "{}", "OpenIncident { incident: Object {} }"),
         ("DELETE /incidents/INC-42", "", r#"CloseIncident { id: "INC-42", change: Object {} }"#),
         ("GET /clients", "", "Clients"),
+        ("GET /gates", "", "Gates"),
+        ("GET /gates/my%20lag/history", "", r#"History { gate: "my lag" }"#),
     ] {
         let (status, json) = ask(address, &format!("{line} HTTP/1.1\r\nHost: localhost"), body).await;
         let made = ["POST /rules", "POST /incidents"].contains(&line);

@@ -13,7 +13,7 @@ use crate::incident_command::{self, IncidentCommand};
 use crate::print::Output;
 use crate::rules_command::{self, RulesCommand};
 use crate::running::Where;
-use crate::{clients_command, reload_command};
+use crate::{clients_command, gates_command, grants_command, reload_command};
 
 /// A MySQL proxy that no client can go around.
 #[derive(Debug, Parser)]
@@ -66,6 +66,26 @@ enum Command {
         #[command(flatten)]
         output: Output,
     },
+    /// How the database is doing, and what each gate of a running proxy makes of it.
+    Gates {
+        #[command(flatten)]
+        proxy: Where,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the statements that make the proxy's own MySQL user, with the privileges that a file needs.
+    ///
+    /// Write the password in and pipe them into `mysql`, on the primary.
+    Grants {
+        #[arg(long, default_value = "proxy.yaml")]
+        config: PathBuf,
+        /// For MariaDB, whose privileges have other names.
+        #[arg(long)]
+        mariadb: bool,
+        /// From where the proxy connects, as MySQL writes it.
+        #[arg(long, default_value = "%")]
+        host: String,
+    },
     /// Have a running proxy read its file again.
     Reload {
         #[command(flatten)]
@@ -92,6 +112,11 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Rules { command } => rules_command::run(&command),
         Command::Incident { command } => incident_command::run(&command),
         Command::Clients { proxy, output } => clients_command::run(&proxy, output),
+        Command::Gates { proxy, output } => gates_command::run(&proxy, output),
+        Command::Grants { config, mariadb, host } => {
+            let flavor = if mariadb { probes::Flavor::Mariadb } else { probes::Flavor::Mysql };
+            grants_command::run(&config, flavor, &host)
+        }
         Command::Reload { proxy, output } => reload_command::run(&proxy, output),
     };
     match done {

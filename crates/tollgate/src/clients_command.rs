@@ -41,7 +41,10 @@ fn row(client: &Json) -> [(String, Tone); 10] {
         (text(client, key), if some { tone } else { Tone::Plain })
     };
     let millis = client.get("hold_ms").and_then(Json::as_u64).unwrap_or_default();
-    let by_rule = |one: &Json| format!("{} {} {}", text(one, "rule"), text(one, "effect"), text(one, "count"));
+    let by_rule = |one: &Json| {
+        let of = if text(one, "reason") == "gate" { "gate:" } else { "" };
+        format!("{of}{} {} {}", text(one, "rule"), text(one, "effect"), text(one, "count"))
+    };
     let by_rule: Vec<String> = items(client, "by_rule").iter().map(by_rule).collect();
     [
         (text(client, "client"), Tone::Plain),
@@ -68,14 +71,15 @@ mod tests {
         let answer = json!({ "waiting": 1, "clients": [
             { "client": "loader:etl", "user": "etl", "seen": 12, "passed": 2, "held": 3, "rejected": 9, "warned": 0,
               "waiting": 1, "hold_ms": 12_345,
-              "by_rule": [{ "rule": "r", "reason": "ratio", "effect": "rejected", "count": 9 }] },
+              "by_rule": [{ "rule": "lag", "reason": "gate", "effect": "held", "count": 3 },
+                          { "rule": "r", "reason": "ratio", "effect": "rejected", "count": 9 }] },
             { "client": "__overflow__", "user": null, "seen": 0, "hold_ms": 0 },
         ] });
         let table = shown(&answer, &Style::PLAIN);
         assert_eq!(
             table,
             "CLIENT        USER  SEEN  PASSED  HELD  REJECTED  WARNED  WAITING  HELD FOR  BY RULE\n\
-             loader:etl    etl     12       2     3         9       0        1     12.3s  r rejected 9\n\
+             loader:etl    etl     12       2     3         9       0        1     12.3s  gate:lag held 3, r rejected 9\n\
              __overflow__           0                                               0.0s\n\
              1 waiting\n"
         );

@@ -14,8 +14,11 @@ mod health;
 
 mod explain;
 
+mod grants_command;
+
 // Commands to a running proxy.
 mod clients_command;
+mod gates_command;
 mod incident_command;
 mod reload_command;
 mod rules_command;

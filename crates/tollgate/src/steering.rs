@@ -6,6 +6,7 @@
 
 mod changes;
 mod describe;
+mod gates;
 mod policy;
 mod report;
 mod whom;
@@ -29,8 +30,8 @@ pub(crate) use policy::keeper_of_file;
 pub(crate) use report::Report;
 
 use crate::digests::Digests;
-use crate::measuring::{self, Custom};
 use crate::explain::{self, Question};
+use crate::measuring::{self, Custom};
 
 /// How often what each client got is logged.
 const REPORT_EVERY: Duration = Duration::from_secs(60);
@@ -166,6 +167,8 @@ impl Steering {
             Command::OpenIncident { incident } => self.open_incident(&incident),
             Command::CloseIncident { id, change } => self.close_incident(&id, &change),
             Command::Clients => Ok(self.describe_clients()),
+            Command::Gates => Ok(self.describe_gates()),
+            Command::History { gate } => self.describe_history(&gate),
             Command::Explain { question } => self.explain(&question),
             Command::Reload => self.reload(Trigger::Request),
         }

@@ -1,6 +1,7 @@
 //! What clients asked and got: all of them together, and the busiest by name.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use admission::Gatekeeper;
 use admission::stats::Counted;
@@ -18,7 +19,7 @@ const FIGURES: [Figure; 6] = [
     ("passed", "Statements that went on, at once or after a hold.", |counted| float(counted.passed)),
     ("held", "Statements that had to wait, however that ended.", |counted| float(counted.held)),
     ("rejected", "Statements that were refused.", |counted| float(counted.rejected)),
-    ("warned", "Statements that a rule in `warn` would have held or refused.", |counted| float(counted.warned)),
+    ("warned", "Statements that a rule or gate in `warn` would have held or refused.", |counted| float(counted.warned)),
     ("hold_seconds", "Time for which statements were held.", |counted| counted.hold_time.as_secs_f64()),
 ];
 
@@ -33,6 +34,7 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
         let all: f64 = clients.iter().map(|(_, counted)| value(counted)).sum();
         text.about(Kind::Counter, &format!("statements_{name}_total"), help).put(&[], all);
     }
+    decisions(text, clients.iter().map(|(_, counted)| counted));
     clients.sort_by_key(|(_, counted)| Reverse(counted.seen));
     clients.truncate(MOST);
     for (name, help, value) in FIGURES {
@@ -42,5 +44,18 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
             let user = String::from_utf8_lossy(client.user.as_deref().unwrap_or_default());
             metric.put(&[("client", client.name.as_str()), ("user", &user)], value(counted));
         }
+    }
+}
+
+/// By what it was: rules and gates are named by operators, so that they are few.
+fn decisions<'c>(text: &mut Text, clients: impl Iterator<Item = &'c Counted>) {
+    let mut sums = BTreeMap::new();
+    for (rule, reason, effect, count) in clients.flat_map(|counted| &counted.by_rule) {
+        *sums.entry((&**rule, reason.as_str(), effect.as_str())).or_insert(0) += count;
+    }
+    let help = "What rules and gates did to statements; `rule` is a gate's name where `reason` is `gate`.";
+    let mut metric = text.about(Kind::Counter, "decisions_total", help);
+    for ((rule, reason, effect), count) in sums {
+        metric.put(&[("rule", rule), ("reason", reason), ("effect", effect)], count);
     }
 }

@@ -1,13 +1,14 @@
 //! What is in force.
 
 use ::rules::Origin;
+use admission::Gatekeeper;
 
 use super::text::{Kind, Text};
-use crate::Sight;
+use crate::PolicyFile;
 
-pub(super) fn put(text: &mut Text, sight: &Sight) {
-    let policy = sight.keeper.policy();
-    let now = sight.keeper.now();
+pub(super) fn put(text: &mut Text, keeper: &Gatekeeper, file: &PolicyFile) {
+    let policy = keeper.policy();
+    let now = keeper.now();
     text.about(Kind::Gauge, "policy_generation", "Counts up with every change of what is in force.")
         .put(&[], policy.generation);
     text.about(
@@ -15,7 +16,7 @@ pub(super) fn put(text: &mut Text, sight: &Sight) {
         "policy_refused",
         "1 while proxy.yaml, as it is on the disk, is refused: an older one holds.",
     )
-    .put(&[], u8::from(sight.file.is_refused()));
+    .put(&[], u8::from(file.is_refused()));
 
     let live = || policy.rules.rules().iter().filter(|rule| rule.expires.is_none_or(|expires| expires > now));
     let mut rules = text.about(Kind::Gauge, "rules", "Rules that have not ended, by where they stand.");
@@ -29,5 +30,5 @@ pub(super) fn put(text: &mut Text, sight: &Sight) {
         }
     }
     text.about(Kind::Gauge, "units_waiting", "Statements and transactions that are held now.")
-        .put(&[], sight.keeper.waiting());
+        .put(&[], keeper.waiting());
 }
