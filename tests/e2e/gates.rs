@@ -11,7 +11,7 @@ mod wrong;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use sandbox::{Cluster, Login, TOLLGATE};
+use sandbox::{Cluster, Login, Server, TOLLGATE};
 
 use crate::harness::{Raw, Tollgate, wait_until};
 use crate::rules::{Answer, run};
@@ -42,33 +42,39 @@ fn allow(cluster: &Cluster) {
 
 /// A proxy with these lines of configuration, which may say `PROBE` for the probe user's login.
 fn gated(cluster: &Cluster, yaml: &str) -> Tollgate {
-    let login = format!("user: {}, password: \"{}\"", TOLLGATE.user, TOLLGATE.password);
     let upstream = format!(
         "upstream: {{ address: \"{}\", replicas: [\"{}\"] }}\n",
         cluster.primary.address(),
         cluster.replica.address()
     );
-    Tollgate::start(&format!("{upstream}{}", yaml.replace("PROBE", &login)))
+    Tollgate::start(&format!("{upstream}{}", as_probe_user(yaml)))
+}
+
+fn as_probe_user(yaml: &str) -> String {
+    yaml.replace("PROBE", &format!("user: {}, password: \"{}\"", TOLLGATE.user, TOLLGATE.password))
 }
 
 /// A metric that a test sets: the number in a row of a table.
-struct Dial<'c> {
-    cluster: &'c Cluster,
+struct Dial<'s> {
+    server: &'s Server,
     table: String,
 }
 
-impl<'c> Dial<'c> {
-    fn new(cluster: &'c Cluster, name: &str) -> Dial<'c> {
+impl<'s> Dial<'s> {
+    fn new(cluster: &'s Cluster, name: &str) -> Dial<'s> {
+        Dial::on(&cluster.primary, name)
+    }
+
+    fn on(server: &'s Server, name: &str) -> Dial<'s> {
         let table = format!("test.dial_{name}");
-        let sql = format!(
-            "CREATE OR REPLACE VIEW test.nothing AS SELECT 1; DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (v DOUBLE); INSERT INTO {table} VALUES (0)"
-        );
-        cluster.primary.root_sql(&sql).expect("a dial");
-        Dial { cluster, table }
+        let sql =
+            format!("DROP TABLE IF EXISTS {table}; CREATE TABLE {table} (v DOUBLE); INSERT INTO {table} VALUES (0)");
+        server.root_sql(&sql).expect("a dial");
+        Dial { server, table }
     }
 
     fn set(&self, value: f64) {
-        self.cluster.primary.root_sql(&format!("UPDATE {} SET v = {value}", self.table)).expect("a value");
+        self.server.root_sql(&format!("UPDATE {} SET v = {value}", self.table)).expect("a value");
     }
 
     /// The metric `dial`, and a gate on it at 10 with these keys more.

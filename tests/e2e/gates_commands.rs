@@ -46,28 +46,45 @@ fn write(raw: &mut Raw, sql: &str) -> Option<String> {
     (first.first() == Some(&0xFF)).then(|| read_err(&first).2)
 }
 
-const INSERT: &str = "INSERT INTO e2e_gates_commands.rows VALUES (1)";
-
-/// A gate on a number in a table, which the test writes.
-fn with_a_level(rest: &str) -> Tollgate {
-    let prepare = "CREATE DATABASE IF NOT EXISTS e2e_gates_commands; USE e2e_gates_commands;
-        CREATE TABLE IF NOT EXISTS level (v INT); DELETE FROM level; INSERT INTO level VALUES (1);
-        CREATE TABLE IF NOT EXISTS `rows` (v INT);
-        GRANT SELECT ON e2e_gates_commands.* TO tollgate@'%'";
-    primary().root_sql(prepare).expect("the tables");
-    Tollgate::start(&format!(
-        "upstream: {{ address: \"{}\" }}\n\
-         probe: {{ user: tollgate, password: tollgate-pw, idle_after: 1h }}\n\
-         defaults: {{ reject_pause: 0s }}\n\
-         metrics: {{ level: {{ sql: SELECT v FROM e2e_gates_commands.level, interval: 100ms }} }}\n\
-         gates:\n  level: {{ threshold: 10, classes: [write], trickle: 0, max_delay: 300ms{rest} }}\n  \
-         lock_waits: {{ threshold: 5, mode: warn }}\n",
-        primary().address()
-    ))
+/// A number in a table of the test's own, and a gate on it.
+struct Level {
+    schema: &'static str,
 }
 
-fn set_level(value: &str) {
-    primary().root_sql(&format!("UPDATE e2e_gates_commands.level SET v = {value}")).expect("a level");
+impl Level {
+    fn new(schema: &'static str) -> Level {
+        let prepare = format!(
+            "DROP DATABASE IF EXISTS {schema}; CREATE DATABASE {schema};
+             CREATE TABLE {schema}.level (v INT); INSERT INTO {schema}.level VALUES (1);
+             CREATE TABLE {schema}.`rows` (v INT); GRANT SELECT ON {schema}.* TO tollgate@'%'"
+        );
+        primary().root_sql(&prepare).expect("the tables");
+        Level { schema }
+    }
+
+    fn set(&self, value: &str) {
+        primary().root_sql(&format!("UPDATE {}.level SET v = {value}", self.schema)).expect("a level");
+    }
+
+    fn insert(&self) -> String {
+        format!("INSERT INTO {}.rows VALUES (1)", self.schema)
+    }
+
+    /// A proxy whose gate is open.
+    fn proxy(&self, rest: &str) -> Tollgate {
+        let proxy = Tollgate::start(&format!(
+            "upstream: {{ address: \"{}\" }}\n\
+             probe: {{ user: tollgate, password: tollgate-pw, idle_after: 1h }}\n\
+             defaults: {{ reject_pause: 0s }}\n\
+             metrics: {{ level: {{ sql: SELECT v FROM {}.level, interval: 100ms }} }}\n\
+             gates:\n  level: {{ threshold: 10, classes: [write], trickle: 0, max_delay: 300ms{rest} }}\n  \
+             lock_waits: {{ threshold: 5, mode: warn }}\n",
+            primary().address(),
+            self.schema
+        ));
+        await_state(&proxy, "open");
+        proxy
+    }
 }
 
 fn await_state(proxy: &Tollgate, state: &str) {
@@ -76,11 +93,11 @@ fn await_state(proxy: &Tollgate, state: &str) {
 
 #[test]
 fn a_closed_gate_is_seen_everywhere() {
-    let proxy = with_a_level("");
+    let level = Level::new("e2e_gates_seen");
+    let (proxy, insert) = (level.proxy(""), level.insert());
     let mut etl = Raw::login(proxy.address, ETL);
-    await_state(&proxy, "open");
-    assert_eq!(write(&mut etl, INSERT), None);
-    set_level("42");
+    assert_eq!(write(&mut etl, &insert), None);
+    level.set("42");
     await_state(&proxy, "closed");
 
     // The command, as a table and as JSON; the latter is what HTTP says.
@@ -107,11 +124,11 @@ fn a_closed_gate_is_seen_everywhere() {
     assert_eq!((&server["server"], &server["read_only"]), (&primary().address().to_string().into(), &false.into()));
 
     // What the client gets is what was explained.
-    let explain = ["explain", "--user", "etl", "--address", "127.0.0.1", INSERT];
+    let explain = ["explain", "--user", "etl", "--address", "127.0.0.1", &insert];
     let explained = json(&asked(&proxy, &[&explain[..], &["--json"]].concat()));
     let verdict = &explained["verdict"];
     assert_eq!((&verdict["verdict"], &verdict["gate"]), (&"hold".into(), &"level".into()), "{explained}");
-    let message = write(&mut etl, INSERT).expect("a refusal");
+    let message = write(&mut etl, &insert).expect("a refusal");
     let begins = |message: &str| message.split(" retry_after").next().expect("a beginning").to_owned();
     assert_eq!(begins(explained["error"]["message"].as_str().expect("a text")), begins(&message));
     assert!(message.contains("rule=- reason=gate:level client=etl"), "{message}");
@@ -123,7 +140,7 @@ fn a_closed_gate_is_seen_everywhere() {
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
-    let reads = ["explain", "--user", "etl", "--json", "SELECT * FROM e2e_gates_commands.rows"];
+    let reads = ["explain", "--user", "etl", "--json", "SELECT * FROM e2e_gates_seen.rows"];
     assert_eq!(json(&asked(&proxy, &reads))["verdict"]["verdict"], "pass");
     let file = proxy.config();
     let of_file = tollgate(&[&explain[..], &["--config", file.to_str().expect("a path")]].concat());
@@ -157,8 +174,8 @@ fn a_closed_gate_is_seen_everywhere() {
     assert!(points.iter().any(|point| point["low"] == 1.0), "{history}");
     let (status, body) = proxy.get("/gates/none/history");
     assert!(status == 404 && body.contains("there are level, lock_waits"), "{body}");
-    set_level("1");
-    assert_eq!(write(&mut etl, INSERT), None);
+    level.set("1");
+    assert_eq!(write(&mut etl, &insert), None);
     wait_until("it is logged", || proxy.log().contains("a gate is open again"));
     let log = proxy.log();
     let said = |words: &str| log.lines().filter(|line| line.contains(words)).map(json).collect::<Vec<_>>();
@@ -172,12 +189,13 @@ fn a_closed_gate_is_seen_everywhere() {
 
 #[test]
 fn who_waits_is_seen_and_a_gate_that_gives_up_alarms() {
-    let proxy = with_a_level(", max_closed: 6s, on_stale: closed").tap(|proxy| await_state(proxy, "open"));
+    let level = Level::new("e2e_gates_given_up");
+    let proxy = level.proxy(", max_closed: 6s, on_stale: closed");
     let mut etl = Raw::login(proxy.address, ETL);
     proxy.rewrite(|yaml| yaml.replace("max_delay: 300ms", "max_delay: 1m"));
     proxy.await_generation(2);
     // Nobody can say.
-    set_level("NULL");
+    level.set("NULL");
     await_state(&proxy, "stale");
     let gate = with(&gates(&proxy)["gates"], "gate", "level").clone();
     assert_eq!((&gate["unknown"], &gate["flow"]), (&"null".into(), &"closed".into()), "{gate}");
@@ -187,7 +205,7 @@ fn who_waits_is_seen_and_a_gate_that_gives_up_alarms() {
         metrics.contains("tollgate_metric_unknown{metric=\"level\"") && metrics.contains("why=\"null\"} 1"),
         "{metrics}"
     );
-    etl.query(INSERT);
+    etl.query(&level.insert());
     wait_until("it waits", || with(&gates(&proxy)["gates"], "gate", "level")["waiting"] == 1);
     // Closed for as long as it may be: what waits goes, and somebody is told.
     await_state(&proxy, "given_up");
@@ -198,19 +216,9 @@ fn who_waits_is_seen_and_a_gate_that_gives_up_alarms() {
     let log = proxy.log();
     let alarms: Vec<Json> = log.lines().filter(|line| line.contains("it lets everything pass")).map(json).collect();
     assert_eq!((alarms.len(), &alarms[0]["level"]), (1, &"ERROR".into()), "{log}");
-    set_level("1");
+    level.set("1");
     await_state(&proxy, "open");
 }
-
-/// A proxy that was told to wait for something.
-trait Tap: Sized {
-    fn tap(self, then: impl FnOnce(&Self)) -> Self {
-        then(&self);
-        self
-    }
-}
-
-impl Tap for Tollgate {}
 
 #[test]
 fn the_printed_grants_are_enough_and_hold_no_password() {

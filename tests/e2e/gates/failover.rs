@@ -2,7 +2,7 @@
 
 use sandbox::APP;
 
-use super::{cluster, gated, login};
+use super::{as_probe_user, cluster, login};
 use crate::harness::wait_until;
 use crate::rules::{Answer, run};
 
@@ -11,13 +11,10 @@ fn sessions_on_a_demoted_server_end_at_a_boundary() {
     for (on_demotion, ends) in [("close", true), ("keep", false)] {
         let cluster = cluster();
         cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.demoted (a INT)").expect("a table");
-        let yaml = "probe: { PROBE }\ngates: { threads_running: { threshold: 1000 } }\n";
-        let tollgate = gated(&cluster, yaml);
-        drop(tollgate);
-        let login_line = format!("user: {}, password: \"{}\"", sandbox::TOLLGATE.user, sandbox::TOLLGATE.password);
         let tollgate = crate::harness::Tollgate::start(&format!(
-            "upstream: {{ address: \"{}\", on_demotion: {on_demotion} }}\nprobe: {{ {login_line} }}\n",
-            cluster.primary.address()
+            "upstream: {{ address: \"{}\", on_demotion: {on_demotion} }}\n{}",
+            cluster.primary.address(),
+            as_probe_user("probe: { PROBE }\n")
         ));
         let (mut idle, mut busy) = (login(&tollgate, APP), login(&tollgate, APP));
         wait_until("the primary to be known", || {
