@@ -1,6 +1,6 @@
 //! Every way in which a metric can be wrong has a chosen outcome.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use sandbox::APP;
@@ -91,6 +91,7 @@ fn a_page_that_says_nonsense() {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 4096]);
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbad");
         }
     });
