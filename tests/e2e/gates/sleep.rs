@@ -3,7 +3,6 @@
 use sandbox::APP;
 
 use super::{Dial, cluster, gated, is_refused_by, login, until_passes};
-use crate::harness::wait_until;
 use crate::rules::{Answer, run};
 
 #[test]
@@ -12,14 +11,15 @@ fn the_first_query_after_a_pause_is_judged_by_new_numbers() {
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.gated_sleep (a INT)").expect("a table");
     let dial = Dial::new(&cluster, "sleep");
     // Where nobody answers within the second that it waits, it is closed: a slow machine must not make this pass.
-    let gate = ", trickle: 0, on_stale: closed, classes: [write], max_delay: 10s";
+    let gate = ", trickle: 0, on_stale: closed, classes: [write], max_delay: 3s";
     let yaml = dial.yaml(gate).replace("PROBE", "PROBE, idle_after: 1s, idle_interval: 1h");
     let tollgate = gated(&cluster, &yaml);
     let write = "INSERT INTO test.gated_sleep VALUES (1)";
     let mut raw = login(&tollgate, APP);
     until_passes(&mut raw, write);
     for (value, passes) in [(99.0, false), (1.0, true), (99.0, false)] {
-        wait_until("asleep", || tollgate.gates()["asleep"] == true);
+        // Asleep.
+        tollgate.await_gate("dial", "waking");
         // Nobody looks for an hour.
         dial.set(value);
         let answer = run(&mut raw, write);
