@@ -27,8 +27,8 @@ pub struct Backlog<'a> {
     pub now: Instant,
 }
 
-/// Who keeps up has no more before it than came in so many samples.
-const KEEPS_UP_WITHIN: f64 = 1.5;
+/// Who keeps up has no more before it than came in so many samples: a beat is up to one old, and so is the look at it.
+const KEEPS_UP_WITHIN: f64 = 2.5;
 
 #[derive(Debug, Default)]
 pub struct Appliers {
