@@ -100,6 +100,13 @@ fn a_closed_gate_is_seen_everywhere() {
     level.set("42");
     await_state(&proxy, "closed");
 
+    // What is measured is put where others see it a few times a second.
+    wait_until("everything is measured and published", || {
+        let (seen, wanted) = (gates(&proxy), ["threads_running", "connections_used", "history_list_length"]);
+        let (metrics, servers) = (seen["metrics"].to_string(), seen["servers"].to_string());
+        servers.contains("primary") && wanted.iter().all(|metric| metrics.contains(metric))
+    });
+
     // The command, as a table and as JSON; the latter is what HTTP says.
     let table = asked(&proxy, &["gates"]);
     let row = table.lines().find(|line| line.starts_with("level ")).unwrap_or_else(|| panic!("{table}"));
