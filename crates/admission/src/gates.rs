@@ -8,6 +8,7 @@ mod in_flight;
 mod latency;
 mod seen;
 
+pub(crate) use in_flight::Begun;
 pub use in_flight::{InFlight, ShardId};
 pub use latency::{Look, Took, Window};
 pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen, Turned};
@@ -38,6 +39,8 @@ pub struct Gates {
     limits: Arc<Limits>,
     shadows: Arc<Limits>,
     kept: Mutex<HashMap<Slot, Kept>>,
+    /// What sessions have turned, and nobody has told yet.
+    untold: Mutex<Vec<Turned>>,
     /// Somebody waits.
     wanted: Notify,
     seen: ArcSwap<Seen>,
@@ -80,6 +83,7 @@ impl Gates {
             limits,
             shadows,
             kept: Mutex::default(),
+            untold: Mutex::default(),
             wanted: Notify::new(),
             seen: ArcSwap::default(),
         })
@@ -206,20 +210,46 @@ impl Gates {
 
     /// Between two samples: whether more comes already than can be borne. The gates whose state has changed.
     pub fn glance(&self, now: Instant) -> Vec<Turned> {
+        let mut turned = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+        turned.extend(self.glance_at_all(&mut self.kept(), now));
+        turned
+    }
+
+    /// The same by a session that was told to, in the middle of a crowd that must not wait for the next tick.
+    #[cold]
+    pub(crate) fn glance_from(&self, shard: ShardId, now: Instant) {
         let mut kept = self.kept();
+        let turned = self.glance_at_all(&mut kept, now);
+        if turned.is_empty() {
+            self.in_flight.looked(shard, self.allows(&kept));
+            return;
+        }
+        drop(kept);
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner).extend(turned);
+        self.wanted.notify_one();
+    }
+
+    fn glance_at_all(&self, kept: &mut HashMap<Slot, Kept>, now: Instant) -> Vec<Turned> {
         let work = self.in_flight.work();
         let mut turned = Vec::new();
         for (slot, kept) in kept.iter_mut() {
             let before = kept.gate.state();
-            if let Some(flow) = kept.gate.glance(work, now) {
+            if let Some(flow) = kept.gate.glance(work, f64::from(self.in_flight.of(*slot)), now) {
                 self.limits_of(kept.mode).set_flow(*slot, flow, value_of(kept.aggregate));
                 turned.extend(kept.turned(before, now, 0));
             }
         }
         if !turned.is_empty() {
-            self.publish(&kept);
+            self.publish(kept);
         }
         turned
+    }
+
+    /// How many more may begin before somebody glances again.
+    fn allows(&self, kept: &HashMap<Slot, Kept>) -> Option<f64> {
+        let work = self.in_flight.work();
+        let enforced = kept.values().filter(|kept| kept.mode == Mode::Enforce);
+        enforced.filter_map(|kept| kept.gate.allows(work)).reduce(f64::min)
     }
 
     /// Lets those go whose time has come; when to look again, if nothing happens before.
@@ -342,6 +372,7 @@ impl Gates {
         }
         self.restricting.store(restricting, Ordering::Release);
         self.warning.store(warning, Ordering::Relaxed);
+        self.in_flight.look_after(self.allows(kept));
     }
 
     fn kept(&self) -> MutexGuard<'_, HashMap<Slot, Kept>> {

@@ -37,6 +37,8 @@ pub struct Appliers {
     before: Option<(Instant, Work)>,
     /// What came since the sample before, a second, where nothing is known of a replica's time.
     committed: f64,
+    /// What the one that is furthest behind still has to do, in the same terms.
+    before_it: f64,
     keeps_up: bool,
 }
 
@@ -45,6 +47,8 @@ pub struct Appliers {
 pub struct Late {
     /// What its time costs.
     pub price: Price,
+    /// In the long run.
+    pub usual: Price,
     /// Seconds until what is committed now will be there.
     pub wait: f64,
 }
@@ -60,7 +64,8 @@ impl Appliers {
             let applier = self.replicas.entry(replica.server.clone()).or_default();
             applier.observe(replica, applied, backlog);
             if let Some(price) = applier.price_behind() {
-                late.push(Late { price, wait: price.of(backlog.work - applied) });
+                let usual = applier.usual_price().unwrap_or(price);
+                late.push(Late { price, usual, wait: price.of(backlog.work - applied) });
             }
         }
         late
@@ -69,6 +74,11 @@ impl Appliers {
     /// What was committed since the sample before, a second: transactions of a row each.
     pub fn committed(&self) -> f64 {
         self.committed
+    }
+
+    /// What the one that is furthest behind still has to do: transactions of a row each.
+    pub fn before_it(&self) -> f64 {
+        self.before_it
     }
 
     /// Whether nobody has more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
@@ -88,8 +98,10 @@ impl Appliers {
         self.before = Some((backlog.now, backlog.work));
         let on_its_way = self.committed * KEEPS_UP_WITHIN * backlog.interval.as_secs_f64() + 4.0;
         let applied = backlog.replicas.iter().filter_map(|replica| replica.applied);
-        self.keeps_up =
-            applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).all(|behind| behind <= on_its_way);
+        self.before_it = applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).fold(0.0, f64::max);
+        // One beat is always on its way.
+        let shows = backlog.replicas.iter().all(|replica| replica.lag <= backlog.interval.as_secs_f64());
+        self.keeps_up = shows && self.before_it <= on_its_way;
     }
 
     pub fn any_behind(&self) -> bool {

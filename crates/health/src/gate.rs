@@ -210,14 +210,22 @@ impl Gate {
         self.flow
     }
 
-    /// Between two samples: whether what has been committed since the last one is too much already.
-    pub fn glance(&mut self, work: Work, now: Instant) -> Option<Flow> {
+    /// Between two samples: whether what has been committed since the last one, and what is under way, is too much already.
+    pub fn glance(&mut self, work: Work, under_way: f64, now: Instant) -> Option<Flow> {
         match (&mut self.law, self.flow) {
             (Law::Paced(paced), Flow::Open) if self.state == State::Open => {
-                let pace = paced.glance(work, now)?;
+                let pace = paced.glance(work, under_way, now)?;
                 (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
                 Some(self.flow)
             }
+            _ => None,
+        }
+    }
+
+    /// How many more may begin before somebody must [`glance`](Gate::glance). `None`: as many as come.
+    pub fn allows(&self, work: Work) -> Option<f64> {
+        match (&self.law, self.flow) {
+            (Law::Paced(paced), Flow::Open) if self.state == State::Open => paced.allows(work),
             _ => None,
         }
     }

@@ -8,10 +8,14 @@ use crate::control::permits;
 use crate::gate::Flow;
 use crate::work::Work;
 
+/// Of what is given out, how much may be taken by what does not come through here. A single large one beside is felt in the
+/// backlog anyhow; it must not be paid for twice.
+const BESIDE: f64 = 0.9;
+
 /// What may be saved up.
 const BURST: Duration = Duration::from_millis(50);
 
-/// How much one more unit changes what the next is expected to be.
+/// How much one more unit changes what the next is expected to be, once there were some.
 const LEARNS: f64 = 0.05;
 
 #[derive(Debug)]
@@ -20,8 +24,13 @@ pub struct Valve {
     /// Of the pace's budget, or of the trickle's units. In debt after a unit that was larger than expected.
     tokens: f64,
     filled: Option<Instant>,
+    /// What has come through here.
+    through: Work,
+    /// All that had been committed, and what of it had come through here, at the last look.
+    looked: Option<(Instant, Work, Work)>,
     /// Rows in the transactions so far.
     mean_rows: f64,
+    learnt: u32,
     /// One at a time, and not before this.
     pause: Option<Instant>,
 }
@@ -35,7 +44,16 @@ pub struct Charge {
 
 impl Default for Valve {
     fn default() -> Self {
-        Valve { flow: Flow::Open, tokens: 0.0, filled: None, mean_rows: 1.0, pause: None }
+        Valve {
+            flow: Flow::Open,
+            tokens: 0.0,
+            filled: None,
+            through: Work::NONE,
+            looked: None,
+            mean_rows: 1.0,
+            learnt: 0,
+            pause: None,
+        }
     }
 }
 
@@ -60,6 +78,18 @@ impl Valve {
             self.pause = None;
         }
         self.tokens = self.tokens.min(self.most());
+    }
+
+    /// All that has been committed by now. What did not come through here, because nobody may hold it, takes of the same
+    /// replica's time, so there is less for those who wait.
+    pub fn committed(&mut self, work: Work, now: Instant) {
+        self.fill(now);
+        let Some((last, committed, through)) = self.looked.replace((now, work, self.through)) else { return };
+        if let Flow::Paced(pace) = self.flow {
+            let beside = (work - committed) - (self.through - through);
+            let given = pace.budget * now.saturating_duration_since(last).as_secs_f64();
+            self.tokens -= pace.price.of(beside).min(BESIDE * given);
+        }
     }
 
     pub fn has_room(&mut self, now: Instant, in_flight: f64) -> bool {
@@ -113,6 +143,7 @@ impl Valve {
 
     /// What it came to.
     pub fn settle(&mut self, charge: Charge, work: Work) {
+        self.through = self.through + work;
         let Flow::Paced(pace) = self.flow else { return };
         if alike(pace.price, charge.price) {
             self.tokens += charge.expected - charge.price.of(work);
@@ -121,7 +152,8 @@ impl Valve {
 
     /// A transaction had so many rows.
     pub fn learn(&mut self, rows: f64) {
-        self.mean_rows += LEARNS * (rows - self.mean_rows);
+        self.learnt = self.learnt.saturating_add(1);
+        self.mean_rows += LEARNS.max(1.0 / f64::from(self.learnt)) * (rows - self.mean_rows);
     }
 
     /// One that ran for so long has ended.

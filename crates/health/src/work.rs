@@ -14,6 +14,21 @@ pub struct Work {
 impl Work {
     pub const NONE: Work = Work { transactions: 0.0, rows: 0.0 };
 
+    /// In transactions, of which a row is this much.
+    pub fn weighted(self, row: f64) -> f64 {
+        self.transactions + row * self.rows
+    }
+
+    /// Of one transaction; one row, as long as there was none.
+    pub fn mean(self) -> Work {
+        let rows = if self.transactions > 0.0 { self.rows / self.transactions } else { 1.0 };
+        Work { transactions: 1.0, rows }
+    }
+
+    pub fn times(self, factor: f64) -> Work {
+        Work { transactions: self.transactions * factor, rows: self.rows * factor }
+    }
+
     pub fn is_none(self) -> bool {
         self.transactions <= 0.0 && self.rows <= 0.0
     }

@@ -1,7 +1,7 @@
 //! What runs and what was done, counted by every statement: so the counts are spread over cache lines that sessions seldom
 //! share, and added up by those who look.
 
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use health::Work;
 use statement::Class;
@@ -22,6 +22,14 @@ pub struct InFlight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardId(usize);
 
+/// What a session that begins something is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begun {
+    Quietly,
+    /// So many have begun since somebody looked that somebody should.
+    Look,
+}
+
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Shard {
@@ -30,6 +38,8 @@ pub(super) struct Shard {
     transactions: AtomicU64,
     rows: AtomicU64,
     by_class: [AtomicI32; Class::ALL.len()],
+    /// How many more that lock or write may begin before somebody should look whether it is too much.
+    unlooked: AtomicI64,
     /// For gates that do not concern everybody.
     by_gate: ByGate,
     pub(super) latencies: Latencies,
@@ -47,10 +57,12 @@ impl Default for ByGate {
 
 impl Default for InFlight {
     fn default() -> Self {
-        InFlight {
+        let in_flight = InFlight {
             shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
             concerns: std::array::from_fn(|_| AtomicU8::new(0)),
-        }
+        };
+        in_flight.look_after(None);
+        in_flight
     }
 }
 
@@ -74,8 +86,28 @@ impl InFlight {
 
     /// A statement begins, or has ended. `gates`: those that it concerns and that do not concern everybody.
     #[inline]
-    pub(crate) fn begin(&self, shard: ShardId, class: Class, gates: u64) {
+    pub(crate) fn begin(&self, shard: ShardId, class: Class, gates: u64) -> Begun {
         self.change(shard, class, gates, 1);
+        let Some(shard) = self.shards.get(shard.0).filter(|_| class.locks_or_writes()) else { return Begun::Quietly };
+        if shard.unlooked.fetch_sub(1, Ordering::Relaxed) > 1 { Begun::Quietly } else { Begun::Look }
+    }
+
+    /// Somebody should look when about so many more that lock or write have begun. `None`: no matter how many.
+    pub(super) fn look_after(&self, begun: Option<f64>) {
+        let each = InFlight::look_each(begun);
+        self.shards.iter().for_each(|shard| shard.unlooked.store(each, Ordering::Relaxed));
+    }
+
+    /// Somebody has looked, for this shard.
+    pub(super) fn looked(&self, shard: ShardId, begun: Option<f64>) {
+        if let Some(shard) = self.shards.get(shard.0) {
+            shard.unlooked.store(InFlight::look_each(begun), Ordering::Relaxed);
+        }
+    }
+
+    /// All shards may be busy, or one: half of an even share is early enough for most, and looking costs little.
+    fn look_each(begun: Option<f64>) -> i64 {
+        begun.map_or(i64::MAX, |begun| ((begun / (2 * SHARDS) as f64) as i64).max(1))
     }
 
     #[inline]

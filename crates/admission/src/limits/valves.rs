@@ -38,8 +38,9 @@ impl Valves {
     }
 
     pub(super) fn set(&mut self, slot: Slot, flow: Flow, value: Option<f64>) {
-        let now = self.now;
+        let (now, work) = (self.now, self.in_flight.work());
         if let Some(gate) = self.gates.get_mut(slot.index()) {
+            gate.valve.committed(work, now);
             gate.valve.set(flow, now);
             gate.value = value;
         }

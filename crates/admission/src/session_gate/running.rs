@@ -6,7 +6,7 @@ use health::Work;
 use statement::Class;
 use tokio::time::Instant;
 
-use crate::gates::{Gates, ShardId};
+use crate::gates::{Begun, Gates, ShardId};
 use crate::limits::{Charges, Limits, Slot};
 use crate::policy::Concerning;
 use crate::port::Outcome;
@@ -46,10 +46,12 @@ impl Running {
     /// It goes upstream.
     #[inline]
     pub(super) fn begin(&mut self, gates: &Gates, facts: &Facts, concerning: Concerning, asked: u64) {
-        gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
-        let statement =
-            Statement { facts: *facts, sent: Instant::now(), choosy: concerning.choosy, asked, counts: true };
-        self.statement = Some(statement);
+        let begun = gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
+        let sent = Instant::now();
+        self.statement = Some(Statement { facts: *facts, sent, choosy: concerning.choosy, asked, counts: true });
+        if begun == Begun::Look {
+            gates.glance_from(self.shard, sent.into_std());
+        }
     }
 
     pub(super) fn charge(&mut self, charges: Option<Charges>) {

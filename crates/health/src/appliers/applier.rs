@@ -13,21 +13,36 @@ const WINDOW: f64 = 0.5;
 const LEAST_SAMPLES: u32 = 4;
 const LONGEST: Duration = Duration::from_secs(3);
 
+/// Of what was seen before, how much counts a second later for the speed that is remembered.
+const KEEPS: f64 = 0.8;
+
 #[derive(Debug, Default)]
 pub(super) struct Applier {
-    /// What it had applied, at each look while it was behind.
+    /// What it had applied, and when that was first seen, while it was behind. Between two of them nothing was seen to happen:
+    /// it shows what it has done only at a heartbeat, and there may be much work between two of these.
     marks: VecDeque<(Instant, Work)>,
     weighing: Weighing,
     /// Transactions and weighted rows a second.
     speed: Option<f64>,
+    /// The same, over a longer time.
+    usual: Usual,
     behind: bool,
+    looked: Option<Instant>,
+}
+
+/// What it did while it was behind, and in how many seconds; what is long ago counts for less.
+#[derive(Debug, Default)]
+struct Usual {
+    done: Work,
+    seconds: f64,
 }
 
 impl Applier {
     pub(super) fn observe(&mut self, replica: &Replica, applied: Work, backlog: &Backlog<'_>) {
-        if self.marks.back().is_some_and(|(at, _)| *at >= replica.at) {
+        if self.looked.is_some_and(|at| at >= replica.at) {
             return;
         }
+        self.looked = Some(replica.at);
         let interval = backlog.interval.as_secs_f64();
         // One beat is always on its way; two are not.
         let is_behind = replica.lag > if self.behind { interval } else { 2.0 * interval };
@@ -39,7 +54,14 @@ impl Applier {
             return;
         }
         self.behind = true;
-        self.marks.push_back((replica.at, applied));
+        match self.marks.back().copied() {
+            Some((_, before)) if before == applied => {}
+            Some((since, before)) => {
+                self.usual.add(applied - before, replica.at.saturating_duration_since(since).as_secs_f64());
+                self.marks.push_back((replica.at, applied));
+            }
+            None => self.marks.push_back((replica.at, applied)),
+        }
         let window = Duration::from_secs_f64(WINDOW * backlog.threshold)
             .max(backlog.interval * LEAST_SAMPLES)
             .min(LONGEST.max(backlog.interval * LEAST_SAMPLES));
@@ -56,11 +78,16 @@ impl Applier {
             return;
         }
         let done = applied - before;
-        self.weighing.look(done, seconds);
         let row = self.weighing.row();
-        // Nothing at all may be one long transaction: it is slow, not dead.
-        let least = 1.0 / (4.0 * seconds);
-        self.speed = Some(((done.transactions + row * done.rows) / seconds).max(least));
+        if done.is_none() {
+            // It may be at one long transaction, or at many between two beats. All that is known is that it would have done
+            // everything by now if it were faster than this.
+            let most = (backlog.work - applied).weighted(row) / seconds;
+            self.speed = self.speed.map(|speed| speed.min(most.max(f64::MIN_POSITIVE)));
+            return;
+        }
+        self.weighing.look(done, seconds);
+        self.speed = Some(done.weighted(self.weighing.row()) / seconds);
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -69,7 +96,24 @@ impl Applier {
 
     /// What its time costs, if it is behind.
     pub(super) fn price_behind(&self) -> Option<Price> {
-        let speed = self.speed.filter(|_| self.behind)?;
-        Some(Price { transaction: 1.0 / speed, row: self.weighing.row() / speed })
+        self.speed.filter(|_| self.behind).map(|speed| self.price(speed))
+    }
+
+    /// What it costs in the long run.
+    pub(super) fn usual_price(&self) -> Option<Price> {
+        let speed = self.usual.done.weighted(self.weighing.row()) / self.usual.seconds;
+        (speed > 0.0 && speed.is_finite()).then(|| self.price(speed))
+    }
+
+    fn price(&self, speed: f64) -> Price {
+        Price { transaction: 1.0 / speed, row: self.weighing.row() / speed }
+    }
+}
+
+impl Usual {
+    fn add(&mut self, done: Work, seconds: f64) {
+        let keeps = KEEPS.powf(seconds);
+        self.done = self.done.times(keeps) + done;
+        self.seconds = self.seconds * keeps + seconds;
     }
 }

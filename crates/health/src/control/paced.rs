@@ -82,20 +82,26 @@ impl Paced {
     /// `None`: no limit.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
         let paces = self.appliers.observe(backlog).into_iter().map(|late| {
-            let error = (TARGET * backlog.threshold - late.wait) / backlog.threshold;
-            Pace { budget: (1.0 + GAIN * error).clamp(0.0, FASTEST), price: late.price }
+            let pace = Pace { budget: share(late.wait, backlog.threshold), price: late.price };
+            (pace, late.usual)
         });
-        let slowest = paces.min_by(|one, two| one.transactions_a_second().total_cmp(&two.transactions_a_second()));
-        if let Some(pace) = slowest {
-            self.fell_behind(pace.price, backlog.now);
+        let rate = |(pace, _): &(Pace, Price)| pace.transactions_a_second();
+        if let Some((pace, usual)) = paces.min_by(|one, two| rate(one).total_cmp(&rate(two))) {
+            self.fell_behind(usual, backlog.now);
             return Some(pace);
         }
         if self.appliers.any_behind() {
             // How fast it goes will be known in a moment; until then no faster than before.
             self.rising = Some(0);
-            return Some(Pace { budget: self.borne, price: Price::UNKNOWN });
+            return Some(self.supposing(self.borne, backlog));
         }
         self.explore(backlog)
+    }
+
+    /// Nobody knows what they bear. If it were this, no more than fits before them.
+    fn supposing(&self, borne: f64, backlog: &Backlog<'_>) -> Pace {
+        let wait = self.appliers.before_it() / borne;
+        Pace { budget: borne * share(wait, backlog.threshold).min(1.0), price: Price::UNKNOWN }
     }
 
     fn fell_behind(&mut self, price: Price, now: Instant) {
@@ -117,7 +123,7 @@ impl Paced {
             self.behind = None;
         }
         self.rising = match self.rising {
-            None if committed > self.borne * RISES_BY => Some(0),
+            None if committed > self.borne * RISES_BY || backlog.waiting as f64 > self.bearable(SUDDEN) => Some(0),
             None => None,
             Some(_) if backlog.waiting == 0 => None,
             Some(samples) if samples + 1 < SHOWS_AFTER || !keeps_up => Some(samples + 1),
@@ -127,30 +133,44 @@ impl Paced {
             }
         };
         if self.rising.is_some() {
-            return Some(self.rise());
+            let supposed = if keeps_up { self.borne * RISES_BY } else { self.borne };
+            return Some(self.supposing(supposed, backlog));
         }
         self.borne = self.borne.max(committed);
         None
     }
 
-    fn rise(&self) -> Pace {
-        Pace { budget: self.borne * RISES_BY, price: Price::UNKNOWN }
-    }
-
     /// Between two samples, where there was no limit: whether there must be one already. A crowd that comes at once may
-    /// overrun a replica before anybody has asked it.
-    pub fn glance(&mut self, work: Work, now: Instant) -> Option<Pace> {
+    /// overrun a replica before anybody has asked it, so what is under way counts as if it were committed.
+    pub fn glance(&mut self, work: Work, under_way: f64, now: Instant) -> Option<Pace> {
         if self.rising.is_some() || self.behind.is_some() {
             return None;
         }
         let (committed, passed) = self.appliers.since(work, now)?;
-        let bearable = self.borne * RISES_BY * passed.max(SUDDEN).as_secs_f64();
-        if committed <= bearable {
+        let coming = Price::UNKNOWN.of(work.mean()) * under_way;
+        if committed + coming <= self.bearable(passed) {
             return None;
         }
         self.rising = Some(0);
-        Some(self.rise())
+        Some(Pace { budget: self.borne * RISES_BY, price: Price::UNKNOWN })
     }
+
+    /// How many more may begin before somebody glances again. `None`: as many as come.
+    pub fn allows(&self, work: Work) -> Option<f64> {
+        let open = self.rising.is_none() && self.behind.is_none();
+        open.then(|| self.bearable(SUDDEN) / Price::UNKNOWN.of(work.mean()))
+    }
+
+    /// What may come within this time, where nobody has seen more of it borne.
+    fn bearable(&self, passed: Duration) -> f64 {
+        self.borne * RISES_BY * passed.max(SUDDEN).as_secs_f64()
+    }
+}
+
+/// How much of a replica's time is given out, so that this wait becomes the one that is wanted.
+fn share(wait: f64, threshold: f64) -> f64 {
+    let error = (TARGET * threshold - wait) / threshold;
+    (1.0 + GAIN * error).clamp(0.0, FASTEST)
 }
 
 #[cfg(test)]

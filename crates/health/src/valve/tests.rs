@@ -106,3 +106,29 @@ fn nobody_passes_while_nobody_has_looked() {
     valve.set(Flow::Open, start);
     assert!(valve.has_room(start, 1e9));
 }
+
+#[test]
+fn what_passes_beside_it_takes_of_the_same_time() {
+    // Of a replica's 1,000 a second so many pass that nobody may hold; at most nine tenths are theirs.
+    for (beside, due) in [(0.0, 1000), (400.0, 600), (5000.0, 100)] {
+        let start = Instant::now();
+        let mut valve = Valve::default();
+        valve.set(paced(1.0, 0.001, 0.0), start);
+        let (mut count, mut committed) = (0, Work::NONE);
+        for ms in 0..10_000 {
+            let now = start + Duration::from_millis(ms);
+            if ms % 100 == 0 {
+                committed = committed + Work { transactions: beside / 10.0, rows: 0.0 };
+                valve.committed(committed, now);
+            }
+            while valve.has_room(now, 0.0) {
+                let charge = valve.take().unwrap();
+                let one = Work { transactions: 1.0, rows: 0.0 };
+                valve.settle(charge, one);
+                committed = committed + one;
+                count += 1;
+            }
+        }
+        assert!(f64::abs(f64::from(count) / 10.0 - f64::from(due)) < 25.0, "{beside}: {count} of {due} a second");
+    }
+}

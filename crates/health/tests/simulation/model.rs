@@ -31,6 +31,8 @@ pub(crate) struct Storm {
     pub(crate) noise: f64,
     /// Writes a second that do not come through the proxy.
     pub(crate) around: f64,
+    /// Writes a second that come through the proxy and that the gate does not concern.
+    pub(crate) beside: f64,
     /// Rows of a write, given a number from 0 to 1.
     pub(crate) rows: fn(f64) -> f64,
     /// At this second one write of so many rows.
@@ -50,6 +52,7 @@ impl Default for Storm {
             price: |_| (0.001, 0.0),
             noise: 0.2,
             around: 0.0,
+            beside: 0.0,
             rows: |_| 1.0,
             large: None,
         }
@@ -123,6 +126,11 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
         if dice.random::<f64>() < storm.around * STEP.as_secs_f64() {
             queue.push_back(Item::Write { rows: (storm.rows)(dice.random()), committed: now });
         }
+        if dice.random::<f64>() < storm.beside * STEP.as_secs_f64() {
+            let rows = (storm.rows)(dice.random());
+            work = work + Work { transactions: 1.0, rows };
+            queue.push_back(Item::Write { rows, committed: now });
+        }
         if now >= next_beat {
             next_beat += interval;
             number += 1;
@@ -183,6 +191,7 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                     waiting,
                     asleep: false,
                 });
+                valve.committed(work, at(now));
                 valve.set(flow, at(now));
                 if closed_once {
                     growth = growth.max(in_flight - at_sample);
@@ -191,12 +200,13 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                 closed_once |= matches!(flow, Flow::Trickle(_));
             }
         }
-        if step % 25 == 0
-            && let Some(flow) = gate.as_mut().and_then(|gate| gate.glance(work, at(now)))
-        {
-            valve.set(flow, at(now));
-        }
-        while waiting > 0 && valve.has_room(at(now), running.len() as f64) {
+        loop {
+            if let Some(flow) = gate.as_mut().and_then(|gate| gate.glance(work, running.len() as f64, at(now))) {
+                valve.set(flow, at(now));
+            }
+            if waiting == 0 || !valve.has_room(at(now), running.len() as f64) {
+                break;
+            }
             waiting -= 1;
             let charge = valve.take();
             let takes = storm.service.max((running.len() + 1) as f64 / storm.primary);

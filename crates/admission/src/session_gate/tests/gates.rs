@@ -378,3 +378,34 @@ async fn a_new_name_for_each_query_gains_nothing() {
     let (_, against) = waits(&names, &["light"; 5]).await;
     assert!(against <= honest + Duration::from_millis(50), "{against:?} instead of {honest:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_crowd_that_comes_at_once_is_seen_by_itself() {
+    let stage = gated(&["replication_lag replication_lag 5 | | paced"], &[]);
+    stage.measure(&[("replication_lag", 0.0)]).await;
+    let mut sessions: Vec<Session> = (0..48).map(|_| stage.login("job")).collect();
+    let mut reader = stage.login("app");
+    // Nobody has answered and nobody has measured when the last of them asks.
+    let verdicts: Vec<Verdict> = sessions.iter_mut().map(|session| session.ask(WRITE)).collect();
+    let passed = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Pass(_))).count();
+    // Twice the 200 a second that any replica bears, for 50 ms; and the one who noticed.
+    assert_eq!(passed, 21);
+    assert_eq!(reader.at(READ).await, At::Once);
+    let told = stage.keeper.gates().glance(Instant::now().into_std());
+    assert_eq!(told.iter().map(|turned| turned.state.as_str()).collect::<Vec<_>>(), ["limiting"]);
+    assert!(stage.keeper.gates().glance(Instant::now().into_std()).is_empty(), "once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_crowd_no_limit() {
+    let stage = gated(&["replication_lag replication_lag 5 | | paced"], &[]);
+    stage.measure(&[("replication_lag", 0.0)]).await;
+    let mut sessions: Vec<Session> = (0..48).map(|_| stage.login("job")).collect();
+    // Ten every quarter of a second, one after the other.
+    for _ in 0..20 {
+        for session in sessions.iter_mut().take(10) {
+            assert_eq!(session.at(WRITE).await, At::Once);
+        }
+        stage.measure(&[("replication_lag", 0.0)]).await;
+    }
+}

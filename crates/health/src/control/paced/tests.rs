@@ -102,8 +102,71 @@ fn a_crowd_that_comes_between_two_samples_is_seen() {
     stage.sample(10.0, 0, &[(10.0, 0.0)]);
     let later = stage.now() + Duration::from_millis(50);
     let work = |transactions| Work { transactions, rows: transactions };
-    assert_eq!(stage.law.glance(work(10.0 + 19.0), later), None);
-    assert!(stage.law.glance(work(10.0 + 21.0), later).is_some());
+    assert_eq!(stage.law.glance(work(10.0 + 19.0), 0.0, later), None);
+    // What is under way will be committed, and is as large as they usually are.
+    assert_eq!(stage.law.allows(work(10.0)), Some(20.0));
+    assert_eq!(stage.law.glance(work(10.0 + 10.0), 9.0, later), None);
+    assert!(stage.law.glance(work(10.0 + 10.0), 11.0, later).is_some());
+    assert_eq!(stage.law.allows(work(10.0)), None, "there is a limit already");
+    let large = Work { transactions: 20.0, rows: 20.0 * 39.0 };
+    let mut stage = Stage::new(Paced::default());
+    stage.sample(10.0, 0, &[(10.0, 0.0)]);
+    assert!(stage.law.glance(large, 0.0, later).is_some());
+}
+
+#[test]
+fn a_crowd_that_waited_for_the_first_sample_is_no_herd() {
+    let mut stage = Stage::new(Paced::default());
+    assert_eq!(stage.sample(0.0, 20, &[(0.0, 0.0)]), None);
+    assert!(stage.sample(0.0, 21, &[(0.0, 0.0)]).is_some());
+}
+
+#[test]
+fn a_rate_that_shows_is_taken_back_at_once() {
+    let mut stage = Stage::new(Paced::default());
+    stage.sample(10.0, 0, &[(10.0, 0.0)]);
+    let rate = |pace: Option<Pace>| pace.unwrap().transactions_a_second();
+    assert_eq!(rate(stage.sample(150.0, 40, &[(100.0, 0.1)])), 400.0);
+    // Not yet two beats are missing, so it is not behind; but it does not keep up.
+    assert_eq!(rate(stage.sample(100.0, 40, &[(150.0, 0.4)])), 200.0);
+}
+
+#[test]
+fn before_a_replicas_speed_is_known_no_more_is_let_through_than_fits_before_it() {
+    for (backlog, rate) in [(100.0, 200.0), (680.0, 0.0)] {
+        let mut stage = Stage::new(Paced::default());
+        stage.sample(10.0, 0, &[(10.0, 0.0)]);
+        let pace = stage.sample(backlog * 5.0 / 2.0, 40, &[(10.0, 0.6)]).unwrap();
+        assert!((pace.transactions_a_second() - rate).abs() < 5.0, "{backlog}: {pace:?}");
+    }
+}
+
+#[test]
+fn what_shows_at_once_took_as_long_as_nothing_showed() {
+    // Everything was committed between two beats, so that for three seconds no beat shows; then one does.
+    let mut stage = Stage::new(Paced::default());
+    stage.sample(0.0, 0, &[(0.0, 0.0)]);
+    stage.sample(900.0, 40, &[(0.0, 0.2)]);
+    for n in 2..12 {
+        stage.sample(0.0, 40, &[(0.0, 0.25 * f64::from(n))]);
+    }
+    let pace = stage.sample(0.0, 40, &[(600.0, 3.0)]).unwrap();
+    let rate = 1.0 / pace.price.of(Work { transactions: 1.0, rows: 1.0 });
+    assert!((rate - 220.0).abs() < 25.0, "600 in almost 3 s, not in the last quarter of one: {rate}");
+}
+
+#[test]
+fn one_that_hangs_is_no_slow_one_for_ever() {
+    let mut stage = Stage::new(Paced::default());
+    stage.behind(1000.0, 2.0);
+    let applied = 1000.0 * stage.seconds;
+    for n in 0..40 {
+        let pace = stage.sample(0.0, 40, &[(applied, 2.0 + 0.25 * f64::from(n))]).unwrap();
+        // What it has before it takes at least as long as it has hung already.
+        assert!(n < 20 || pace.budget == 0.0, "{n}: {pace:?}");
+    }
+    let guarded = stage.sample(0.0, 1, &[(stage.committed, 0.0)]).unwrap();
+    assert!(guarded.transactions_a_second() > 500.0, "it went at 1,000 before: {guarded:?}");
 }
 
 #[test]
