@@ -73,11 +73,11 @@ fn a_connection_is_killed_and_closed_as_direct() {
     };
     assert_eq!(end_of(primary().address(), false), b"", "an idle one is told nothing");
     assert_eq!(end_of(tollgate.address, false), b"");
-    // A running one may get 1317, or nothing; through the proxy, at worst that the connection was lost.
-    let told = end_of(tollgate.address, true);
-    let direct = end_of(primary().address(), true);
-    let lost = read_err(told.get(4..).unwrap_or(b"\xFF\xDD\x07"));
-    assert!(told == direct || lost.0 == 2013, "{lost:?} and direct {direct:02x?}");
+    // A running one may get 1317, or nothing, which is not the same every time.
+    for address in [primary().address(), tollgate.address] {
+        let told = end_of(address, true);
+        assert!(told.is_empty() || read_err(&told[4..]).0 == 1317, "{told:02x?}");
+    }
 }
 
 #[test]

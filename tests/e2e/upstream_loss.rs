@@ -1,4 +1,4 @@
-//! The server goes: at once an error where one fits, or a close, and never a wait.
+//! The server goes: the client's connection is closed at once, as without a proxy, and never waits.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,13 +7,13 @@ use sandbox::{APP, Options, Server};
 
 use crate::harness::{Raw, RawOptions, Tollgate, read_err, wait_until};
 
-/// What is left of a reply after it was cut: whole packets, and the last of them an ERR of ours, or a cut packet.
-fn ends_in_order(mut bytes: &[u8]) -> bool {
+/// What is left of a reply after it was cut has nothing of ours in it.
+fn is_without_an_err(mut bytes: &[u8]) -> bool {
     while let [a, b, c, _, rest @ ..] = bytes {
         let length = usize::from(*a) | usize::from(*b) << 8 | usize::from(*c) << 16;
         let Some((packet, behind)) = rest.split_at_checked(length) else { return true };
         if packet.first() == Some(&0xFF) {
-            return behind.is_empty() && read_err(packet).0 == 2013;
+            return false;
         }
         bytes = behind;
     }
@@ -36,10 +36,8 @@ fn a_crash_ends_every_session_at_once() {
 
     assert_eq!(idle.rest(), b"", "between commands nothing is said, as direct");
     assert_eq!(open.rest(), b"");
-    let (code, state, message) = running.err();
-    assert_eq!((code, state.as_str(), running.sequence), (2013, "08S01", 1), "{message}");
-    assert!(running.is_closed());
-    assert!(ends_in_order(&reading.rest()));
+    assert_eq!(running.rest(), b"", "an ERR with a library's own code would be malformed to libmariadb");
+    assert!(is_without_an_err(&reading.rest()));
     tollgate.await_counter("upstream_lost", 4);
     wait_until("all are gone", || tollgate.sessions() == 0);
 }

@@ -57,7 +57,7 @@ pub struct Session {
     locks: LockState,
     /// What the running command holds, until its reply has ended.
     in_flight: Option<Permit>,
-    /// The command that is under way, for what is told to a client whose upstream breaks.
+    /// The command that is under way, for what is told to a client whose session is broken off.
     under_way: Option<UnderWay>,
     /// Whether the client has sent a command yet.
     asked: bool,
@@ -261,21 +261,23 @@ impl Session {
         }
     }
 
-    /// Tells the client why, where an ERR fits into the stream, and lets it arrive.
+    /// Tells the client why, where there is something to tell and an ERR fits into the stream, and lets it arrive.
     async fn say_why(&mut self, error: &SessionError) {
-        let Some(client_error) = error.client_error() else { return };
-        let payload = client_error.payload(self.capabilities());
+        if matches!(error, SessionError::ClientGone | SessionError::ClientIo(_)) {
+            return;
+        }
+        let payload = error.client_error().map(|error| error.payload(self.capabilities()));
         let sequence = match self.under_way {
             Some(under_way) if !under_way.answered => Some(under_way.sequence.wrapping_add(1)),
             Some(_) if self.tracker.is_between_packets() && self.upstream.input.is_empty() => {
                 Some(self.as_client_counts(self.tracker.sequence).wrapping_add(1))
             }
             Some(_) => None,
-            // A server that shuts down or is lost just closes between commands (checked: MySQL 9.7).
+            // A server that shuts down just closes between commands (checked: MySQL 9.7).
             None => None,
         };
         let goodbye = async {
-            if let Some(sequence) = sequence {
+            if let (Some(sequence), Some(payload)) = (sequence, payload) {
                 self.client.sequence = sequence;
                 if self.client.write_packet(&payload).await.is_err() {
                     return;

@@ -2,6 +2,7 @@
 key by itself, so a cold caching_sha2_password cache needs no option."""
 import os
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import dbapi
@@ -43,6 +44,12 @@ class MySQLClient(dbapi.Driver):
         victim = self.connect()
         self.conn.kill(victim.thread_id())  # its own means: a KILL of the id that the driver was given
         self.is_lost(victim)
+        victim = self.connect()
+        server_id = self.run("SELECT CONNECTION_ID()", conn=victim)[0][0]
+        thread = threading.Thread(target=self.kill_when_asleep, args=(self.conn, server_id, victim.thread_id(), "KILL"))
+        thread.start()
+        self.is_lost(victim)  # in the middle of a statement: libmariadb makes 2027 of an ERR with a client's code
+        thread.join()
 
 
 dbapi.main(MySQLClient())

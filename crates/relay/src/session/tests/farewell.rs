@@ -74,7 +74,31 @@ async fn a_change_of_user_that_never_comes_whole_ends_with_its_upstream() {
     payload[0] = 0x11;
     pair.client_sends(&packet(0, &payload)[..5_000]).await;
     pair.closes_upstream();
-    pair.client_gets_err(1, 2013).await;
-    drop(pair.client);
-    pair.session.await.unwrap();
+    pair.ends().await;
+}
+
+/// An ERR with the code that a library gives itself (2013) is a malformed packet to libmariadb, which says 2027 and keeps
+/// the connection; a close is to every library what it is without a proxy.
+#[tokio::test(start_paused = true)]
+async fn an_upstream_that_closes_in_the_middle_is_lost_by_a_close() {
+    let column = [packet(1, &[1]), packet(2, b"\x03def")].concat();
+    let row = [&column[..], &packet(3, &[0xFE, 0, 0, 2, 0]), &packet(4, b"\x011")].concat();
+    for (name, came, passed_on) in [
+        ("before the reply", Vec::new(), 0),
+        ("in the first packet", packet(1, OK)[..6].to_vec(), 0),
+        ("between columns and rows", column.clone(), column.len()),
+        ("between rows", row.clone(), row.len()),
+        ("in a row", [&row[..], b"\x05\0\0\x05\x04ab"].concat(), row.len() + 7),
+    ] {
+        let bench = Bench::new();
+        let mut pair = bench.session(Capabilities::empty());
+        name.clone_into(&mut pair.name);
+        pair.client_sends(&packet(0, QUERY)).await;
+        pair.upstream_gets(&packet(0, QUERY)).await;
+        pair.upstream_sends(&came).await;
+        pair.client_gets(&came[..passed_on]).await;
+        pair.closes_upstream();
+        pair.ends().await;
+        assert_eq!(bench.count(Counter::UpstreamLost), 1, "{name}");
+    }
 }

@@ -17,9 +17,7 @@ async fn an_upstream_that_says_why_and_closes_ends_the_hold() {
     pair.upstream_sends(&packet(0, b"\xFF\xBF\x0F#HY000The client was disconnected by the server")).await;
     pair.nothing_more().await;
     pair.closes_upstream();
-    pair.client_gets_err(1, 2013).await;
-    drop(pair.client);
-    pair.session.await.unwrap();
+    pair.ends().await;
     assert_eq!(bench.count(Counter::UpstreamLost), 1);
 }
 
