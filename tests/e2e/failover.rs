@@ -38,7 +38,7 @@ fn a_name_is_followed_to_another_server() {
     let mut promised = RawOptions::default();
     promised.capabilities |= Capabilities::QUERY_ATTRIBUTES;
     let (code, _, message) = read_err(&Raw::login_with(tollgate.address, APP, &promised).expect_err("an ERR"));
-    assert_eq!(code, 2007, "{message}");
+    assert_eq!(code, 1043, "{message}");
     assert!(message.contains("QUERY_ATTRIBUTES") && message.contains("connect again"), "{message}");
     let mut new = Raw::login(tollgate.address, APP);
     let greeting = new.greeting.clone().expect("a greeting");

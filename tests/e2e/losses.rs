@@ -124,7 +124,7 @@ fn a_client_is_told_when_the_local_ports_are_used_up() {
             Err(error) => break error,
         }
     };
-    assert!(error.contains("ERROR 2003 (HY000)"), "{error}");
+    assert!(error.contains("ERROR 1429 (HY000)"), "{error}");
     assert!(error.contains("no local port is left") && error.contains("net.ipv4.ip_local_port_range"), "{error}");
     // As soon as there are ports again, there are sessions.
     drop(keepers);

@@ -16,7 +16,7 @@ fn an_upstream_that_comes_goes_and_comes_back() {
     assert_eq!(status, 503, "{why}");
     let first_packet = Raw::dial(tollgate.address).read().expect("an ERR");
     let (code, state, message) = read_err(&first_packet);
-    assert_eq!((code, state.as_str()), (2003, ""), "{message}");
+    assert_eq!((code, state.as_str()), (1429, ""), "{message}");
     assert!(message.contains(&server.address().to_string()), "{message}");
 
     server.restart().expect("its start");
@@ -29,7 +29,7 @@ fn an_upstream_that_comes_goes_and_comes_back() {
     wait_until("it is not ready, and no client has come", || tollgate.get("/readyz").0 == 503);
     let (code, state, message) =
         read_err(&Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR"));
-    assert_eq!((code, state.as_str()), (2003, "HY000"), "{message}");
+    assert_eq!((code, state.as_str()), (1429, "HY000"), "{message}");
 
     server.restart().expect("its start");
     wait_until("it is ready again", || tollgate.get("/readyz").0 == 200);
@@ -65,7 +65,7 @@ fn an_upstream_that_accepts_and_says_nothing_is_given_up() {
     let address = silent.local_addr().expect("its address");
     let tollgate = Tollgate::start(&format!("upstream: {{ address: \"{address}\", dial_timeout: 200ms }}\n"));
     let (code, _, message) = read_err(&Raw::dial(tollgate.address).read().expect("an ERR"));
-    assert_eq!(code, 2003);
+    assert_eq!(code, 1429);
     assert!(message.contains("no answer within 200ms"), "{message}");
     assert_eq!(tollgate.get("/readyz").0, 503);
 }

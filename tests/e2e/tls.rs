@@ -187,7 +187,7 @@ fn the_servers_certificate_is_verified_as_configured() {
         let tollgate = upstream_tls(server, &settings);
         let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
         let (code, _, message) = read_err(&refused);
-        assert!(code == 2003 && message.contains("TLS: ") && message.contains("certificate"), "{settings}: {message}");
+        assert!(code == 1429 && message.contains("TLS: ") && message.contains("certificate"), "{settings}: {message}");
         assert_eq!(tollgate.counter("logins_succeeded"), 0);
     }
 }
@@ -201,7 +201,7 @@ fn a_server_without_tls_where_it_is_required() {
     for _ in 0..110 {
         let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
         let (code, _, message) = read_err(&refused);
-        assert!(code == 2003 && message.contains("does not offer TLS"), "{code} {message}");
+        assert!(code == 1429 && message.contains("does not offer TLS"), "{code} {message}");
     }
     let errors = "SELECT COALESCE(SUM(SUM_CONNECT_ERRORS), 0) FROM performance_schema.host_cache";
     assert_eq!(server.root_sql(errors).expect("the host cache").trim(), "0");

@@ -97,6 +97,6 @@ fn a_server_that_goes_during_a_login() {
     let tollgate = Tollgate::start(&format!("upstream: {{ address: \"{address}\" }}\n"));
     let refused = Raw::login_with(tollgate.address, APP, &RawOptions::default()).expect_err("an ERR");
     let (code, state, message) = read_err(&refused);
-    assert_eq!((code, state.as_str()), (2003, "HY000"), "{message}");
+    assert_eq!((code, state.as_str()), (1429, "HY000"), "{message}");
     assert!(message.contains("during login"), "{message}");
 }

@@ -16,6 +16,9 @@ pub enum Blame {
 }
 
 /// An ERR of our own. Only what is built as one of these ever reaches a client.
+///
+/// Its code is always one of a server's. 2000 to 2999 are the client libraries' own: in an ERR libmariadb (since 3.3.9) takes
+/// them for a malformed packet, and shows neither code nor text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientError {
     pub code: u16,
@@ -71,9 +74,9 @@ impl ClientError {
 
     pub fn clear_password() -> ClientError {
         ClientError::new(
-            2061,
+            3159,
             b"HY000",
-            "mysql_clear_password is refused: the connection from the proxy to the server is neither TLS nor a socket; \
+            "Connections using insecure transport are prohibited: mysql_clear_password is refused, because the connection from the proxy to the server is neither TLS nor a socket; \
              set upstream.tls [tollgate]",
         )
     }
@@ -92,17 +95,21 @@ impl ClientError {
 
     pub fn upstream_unreachable(detail: &str) -> ClientError {
         ClientError::new(
-            2003,
+            1429,
             b"HY000",
-            format!("Can't connect to the MySQL server behind this proxy: {detail} [tollgate]"),
+            format!(
+                "Unable to connect to foreign data source: the MySQL server behind this proxy: {detail} [tollgate]"
+            ),
         )
     }
 
     pub fn upstream_lacks(detail: &str) -> ClientError {
         ClientError::new(
-            2007,
-            b"HY000",
-            format!("The MySQL server behind this proxy has changed and lacks {detail}; connect again [tollgate]"),
+            1043,
+            b"08S01",
+            format!(
+                "Bad handshake: the MySQL server behind this proxy has changed and lacks {detail}; connect again [tollgate]"
+            ),
         )
     }
 
@@ -182,6 +189,35 @@ impl SessionError {
             SessionError::OutOfSync(_) => Some(Counter::UpstreamMalformed),
             SessionError::Drained => Some(Counter::Drained),
             SessionError::Cut => Some(Counter::Cut),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_is_one_of_the_client_libraries_own() {
+        let all = [
+            ClientError::too_many_connections(),
+            ClientError::too_many_of("x"),
+            ClientError::bad_handshake("x"),
+            ClientError::login_timeout(),
+            ClientError::secure_transport_required(),
+            ClientError::old_client(),
+            ClientError::clear_password(),
+            ClientError::without_proof("x"),
+            ClientError::upstream_unreachable("x"),
+            ClientError::upstream_lacks("x"),
+            ClientError::out_of_sync(),
+            ClientError::malformed_command("x"),
+            ClientError::unknown_command(),
+            ClientError::shutdown(),
+            ClientError::interrupted(),
+        ];
+        for error in all {
+            assert!(!(2000..3000).contains(&error.code), "{error:?}");
         }
     }
 }

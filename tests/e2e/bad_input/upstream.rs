@@ -42,13 +42,13 @@ fn what_is_no_greeting_becomes_an_error() {
     };
     let cases: [(&str, Vec<u8>, u16, &str); 8] = [
         ("the server's own error", framed(&full), 1040, "upstream_refused"),
-        ("a greeting that is cut", framed(&cut), 2003, "upstream_malformed"),
-        ("a greeting of another protocol", framed(&old), 2003, "upstream_malformed"),
-        ("an empty packet", framed(b""), 2003, "upstream_malformed"),
-        ("text", b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 2003, "upstream_malformed"),
-        ("a greeting out of sequence", [&[20, 0, 0, 7][..], &[10; 20]].concat(), 2003, "upstream_malformed"),
-        ("a close", Vec::new(), 2003, "upstream_malformed"),
-        ("a packet that ends early", framed(&HostileLeg::greeting())[..30].to_vec(), 2003, "upstream_malformed"),
+        ("a greeting that is cut", framed(&cut), 1429, "upstream_malformed"),
+        ("a greeting of another protocol", framed(&old), 1429, "upstream_malformed"),
+        ("an empty packet", framed(b""), 1429, "upstream_malformed"),
+        ("text", b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(), 1429, "upstream_malformed"),
+        ("a greeting out of sequence", [&[20, 0, 0, 7][..], &[10; 20]].concat(), 1429, "upstream_malformed"),
+        ("a close", Vec::new(), 1429, "upstream_malformed"),
+        ("a packet that ends early", framed(&HostileLeg::greeting())[..30].to_vec(), 1429, "upstream_malformed"),
     ];
     for (what, bytes, code, counter) in cases {
         let upstream = Hostile::start(move |mut leg| {
@@ -71,7 +71,7 @@ fn an_upstream_that_says_nothing_is_waited_for_so_long() {
     let upstream = Hostile::start(HostileLeg::until_closed);
     let tollgate = Tollgate::start(&upstream.upstream());
     let (code, _, message) = first_error(&tollgate);
-    assert_eq!(code, 2003, "{message}");
+    assert_eq!(code, 1429, "{message}");
     assert!(message.contains("no answer within 1s"), "{message}");
     assert!(tollgate.counter("upstream_unreachable") >= 1);
     wait_until("no session is left", || tollgate.sessions() == 0);
@@ -89,7 +89,7 @@ fn odd_login(script: impl Fn(HostileLeg) -> std::io::Result<()> + Send + Sync + 
 #[test]
 fn a_greeting_and_then_a_close_is_an_error() {
     let (tollgate, code) = odd_login(|mut leg| leg.write(0, &HostileLeg::greeting()));
-    assert_eq!(code, 2003);
+    assert_eq!(code, 1429);
     assert!(tollgate.counter("upstream_lost") + tollgate.counter("upstream_unreachable") >= 1);
 }
 
@@ -117,7 +117,7 @@ fn a_login_that_the_upstream_breaks_off_is_an_error() {
             leg.read()?;
             leg.stream.write_all(bytes)
         });
-        assert_eq!(code, 2003, "{what}");
+        assert_eq!(code, 1429, "{what}");
         assert!(tollgate.counter("upstream_lost") >= 1, "{what}");
     }
 }
