@@ -15,7 +15,7 @@ pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen, Turned};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -218,7 +218,12 @@ impl Gates {
     /// The same by a session that was told to, in the middle of a crowd that must not wait for the next tick.
     #[cold]
     pub(crate) fn glance_from(&self, shard: ShardId, now: Instant) {
-        let mut kept = self.kept();
+        let mut kept = match self.kept.try_lock() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+            // Somebody looks already; the next who begins looks again.
+            Err(TryLockError::WouldBlock) => return,
+        };
         let turned = self.glance_at_all(&mut kept, now);
         if turned.is_empty() {
             self.in_flight.looked(shard, self.allows(&kept));
