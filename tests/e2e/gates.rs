@@ -2,6 +2,7 @@
 
 mod clocks;
 mod crowd;
+mod documented;
 mod failover;
 mod lag;
 mod logins;
