@@ -1,9 +1,14 @@
 //! Gates before a real primary and replica: what they hold and what they let pass, and what happens when a metric is wrong.
 
+mod clocks;
 mod crowd;
+mod documented;
 mod failover;
 mod lag;
 mod logins;
+mod mariadb;
+mod metrics;
+mod modes;
 mod sleep;
 mod tools;
 mod transactions;
@@ -42,12 +47,17 @@ fn allow(cluster: &Cluster) {
 
 /// A proxy with these lines of configuration, which may say `PROBE` for the probe user's login.
 fn gated(cluster: &Cluster, yaml: &str) -> Tollgate {
+    Tollgate::start(&before(cluster, yaml))
+}
+
+/// The configuration of such a proxy.
+fn before(cluster: &Cluster, yaml: &str) -> String {
     let upstream = format!(
         "upstream: {{ address: \"{}\", replicas: [\"{}\"] }}\n",
         cluster.primary.address(),
         cluster.replica.address()
     );
-    Tollgate::start(&format!("{upstream}{}", as_probe_user(yaml)))
+    format!("{upstream}{}", as_probe_user(yaml))
 }
 
 fn as_probe_user(yaml: &str) -> String {
@@ -104,4 +114,38 @@ fn until_passes(raw: &mut Raw, sql: &str) {
 
 fn until_refused(raw: &mut Raw, sql: &str, gate: &str) {
     wait_until(&format!("{sql} to be refused by {gate}"), || is_refused_by(&run(raw, sql), gate));
+}
+
+/// What `tollgate grants` prints for a proxy with this configuration.
+fn printed_grants(yaml: &str, more: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("proxy.yaml");
+    std::fs::write(&path, yaml).expect("a file");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    let output = command.args(["grants", "--config"]).arg(&path).args(more).output().expect("running the built binary");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A proxy with this configuration has a value of every metric that servers are asked for, and none is denied.
+fn everything_is_known(yaml: &str, cluster: &Cluster) {
+    let tollgate = Tollgate::start(yaml);
+    let asked = ["threads_running", "connections_used", "history_list_length", "lock_waits"]
+        .map(|metric| (metric, &cluster.primary));
+    let lag = ("replication_lag", &cluster.replica);
+    for (metric, server) in asked.into_iter().chain([lag]) {
+        wait_until(&format!("{metric} of {}", server.address()), || is_known(&tollgate, metric, server));
+    }
+    let seen = tollgate.gates();
+    assert!(!seen["metrics"].to_string().contains("denied"), "{seen:#}");
+    let replica =
+        seen["servers"].as_array().and_then(|servers| servers.iter().find(|server| server["role"] == "replica"));
+    assert_eq!(replica.map(|replica| &replica["replication"]), Some(&"replicating".into()), "{seen:#}");
+}
+
+/// Whether there is a value of this metric on this server.
+fn is_known(tollgate: &Tollgate, metric: &str, server: &Server) -> bool {
+    let (gates, server) = (tollgate.gates(), server.address().to_string());
+    let mut metrics = gates["metrics"].as_array().expect("metrics").iter();
+    metrics.any(|found| found["metric"] == metric && found["server"] == server && found["state"] == "known")
 }

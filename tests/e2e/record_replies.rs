@@ -51,7 +51,7 @@ fn record_replies() {
     let mut file = Recordings::read(Path::new(FILE));
     for (mode, flavor, capabilities) in MODES {
         // Its own, because it is shut down in the end.
-        let server = Server::start(Options { flavor, server_id: 1, arguments: Vec::new() }).expect("a server");
+        let server = Server::start(Options::of(flavor)).expect("a server");
         server.root_sql(SETTING).expect("the setting");
         let mut take = Take { mode, server: &server, capabilities, file: &mut file };
         if mode.contains("extended") {

@@ -18,7 +18,7 @@ struct Servers {
 impl Servers {
     /// `None`: the replica would not reach a proxy on this machine.
     fn start(flavor: Flavor) -> Option<Servers> {
-        let options = |server_id| Options { flavor, server_id, arguments: Vec::new() };
+        let options = |server_id| Options::of(flavor).server_id(server_id);
         let primary = Server::start(options(1)).expect("a primary");
         let host_network = std::env::var("TOLLGATE_DOCKER_NETWORK").is_ok_and(|name| name == "host");
         if primary.origin().starts_with("Docker") && !host_network {

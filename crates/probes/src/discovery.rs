@@ -19,9 +19,17 @@ const MOST: usize = 64;
 
 pub(crate) struct Discovery {
     primary: Endpoint,
-    found: watch::Sender<Vec<Endpoint>>,
+    found: watch::Sender<Found>,
     after: Option<Instant>,
     complaints: Complaints,
+}
+
+/// Who follows whom.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The primary that told, by its id.
+    pub(crate) of: String,
+    pub(crate) replicas: Vec<Endpoint>,
 }
 
 /// What the primary told, before it is made sense of.
@@ -37,9 +45,14 @@ struct Told {
 }
 
 impl Discovery {
-    pub(crate) fn new(primary: Endpoint, found: watch::Sender<Vec<Endpoint>>) -> Discovery {
+    pub(crate) fn new(primary: Endpoint, found: watch::Sender<Found>) -> Discovery {
         let complaints = Complaints::new("the primary does not tell its replicas");
         Discovery { primary, found, after: None, complaints }
+    }
+
+    /// Another primary: it is asked at once.
+    pub(crate) fn start_anew(&mut self) {
+        self.after = None;
     }
 
     /// If it is time. A look that fails leaves the list as it is.
@@ -56,8 +69,9 @@ impl Discovery {
             Ok(told) => {
                 self.complaints.fine();
                 self.after = Some(now + AGAIN);
-                let addresses = addresses(&told, &self.primary.address);
-                self.found.send_replace(addresses.into_iter().map(|address| self.primary.beside(address)).collect());
+                let addresses = addresses(&told, &self.primary.address).into_iter();
+                let replicas = addresses.map(|address| self.primary.beside(address)).collect();
+                self.found.send_replace(Found { of: told.own_id, replicas });
             }
             Err((why, error)) => {
                 self.complaints.failed(why, error.as_ref());

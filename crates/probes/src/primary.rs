@@ -10,14 +10,14 @@ use crate::ask::{history, status, variables};
 use crate::clock::Clock;
 use crate::complaints::Complaints;
 use crate::connector::Connector;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, Found};
 use crate::event::{Change, Event, Role, ServerSeen, Sightings};
 use crate::host::load_average;
 use crate::line::{Line, Open};
 use crate::pace::{Tick, Ticker};
 use crate::run::Common;
 use crate::server::Identity;
-use crate::settings::{Endpoint, Replicas};
+use crate::settings::Replicas;
 
 /// Between two looks at what changes slowly or costs more.
 pub(crate) const SLOWLY: Duration = Duration::from_millis(1000);
@@ -43,7 +43,7 @@ struct Known {
 }
 
 impl Primary {
-    pub(crate) fn new(common: &Common, found: watch::Sender<Vec<Endpoint>>) -> Primary {
+    pub(crate) fn new(common: &Common, found: watch::Sender<Found>) -> Primary {
         let settings = &common.settings;
         let name = settings.primary.name();
         let connector = Connector::new(&settings.primary, &settings.login);
@@ -143,6 +143,7 @@ impl Primary {
         for change in changes(self.known.as_ref(), &now) {
             if matches!(change, Change::NewServer { .. }) {
                 self.clock = Clock::default();
+                self.discovery.iter_mut().for_each(Discovery::start_anew);
             }
             self.common.outbox.send(Event::Changed(change));
         }

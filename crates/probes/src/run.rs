@@ -12,6 +12,7 @@ use tracing::error;
 
 use crate::connector::Connector;
 use crate::custom::{self, CustomMetric, On};
+use crate::discovery::Found;
 use crate::event::{Event, Outbox};
 use crate::heartbeat::Heart;
 use crate::heartbeat::writer::Writer;
@@ -19,7 +20,7 @@ use crate::line::Line;
 use crate::pace::{Pace, Ticker};
 use crate::primary::Primary;
 use crate::replica::Replica;
-use crate::settings::{Endpoint, Replicas, Settings};
+use crate::settings::{Replicas, Settings};
 
 /// The work that has been committed so far; asked at every heartbeat.
 pub type WorkSoFar = Arc<dyn Fn() -> Work + Send + Sync>;
@@ -68,7 +69,7 @@ impl Probes {
             primary_clock: watch::Sender::new(None),
         };
         let mut tasks = JoinSet::new();
-        let (found, mut discovered) = watch::channel(Vec::new());
+        let (found, mut discovered) = watch::channel(Found::default());
         tasks.spawn(Primary::new(&common, found).run());
         tasks.spawn(custom::http::run(common.clone()));
         tasks.spawn(custom::sql::run(common.clone(), common.settings.primary.clone(), On::Primary));
@@ -77,7 +78,7 @@ impl Probes {
         }
         let mut replicas = Followers::default();
         if let Replicas::Listed(listed) = &common.settings.replicas {
-            replicas.set(listed, &common, &mut tasks);
+            replicas.set(&Found { of: String::new(), replicas: listed.clone() }, &common, &mut tasks);
         }
         loop {
             tokio::select! {
@@ -106,6 +107,8 @@ fn writer(common: &Common, work: WorkSoFar) -> Option<Writer> {
 /// The replicas that are being asked.
 #[derive(Debug, Default)]
 struct Followers {
+    /// Whom they follow.
+    primary: String,
     known: HashMap<ServerName, Follower>,
 }
 
@@ -116,8 +119,11 @@ struct Follower {
 }
 
 impl Followers {
-    fn set(&mut self, found: &[Endpoint], common: &Common, tasks: &mut JoinSet<()>) {
-        for endpoint in found {
+    fn set(&mut self, found: &Found, common: &Common, tasks: &mut JoinSet<()>) {
+        // Of another primary: whoever is not on its list follows the old one, or nobody.
+        let most = if self.primary == found.of { MISSES } else { 1 };
+        self.primary.clone_from(&found.of);
+        for endpoint in &found.replicas {
             let follower = self.known.entry(endpoint.name()).or_insert_with(|| Follower {
                 tasks: [
                     tasks.spawn(Replica::new(common, endpoint).run()),
@@ -128,11 +134,11 @@ impl Followers {
             follower.missed = 0;
         }
         self.known.retain(|name, follower| {
-            if found.iter().any(|endpoint| endpoint.name() == *name) {
+            if found.replicas.iter().any(|endpoint| endpoint.name() == *name) {
                 return true;
             }
             follower.missed += 1;
-            if follower.missed < MISSES {
+            if follower.missed < most {
                 return true;
             }
             follower.tasks.iter().for_each(AbortHandle::abort);
@@ -147,7 +153,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::settings::{Address, Host, Login, Secret, Tls, TlsMode};
+    use crate::settings::{Address, Endpoint, Host, Login, Secret, Tls, TlsMode};
 
     fn endpoint(host: &str) -> Endpoint {
         Endpoint { address: Address::Tcp { host: host.into(), port: 1 }, tls: Tls::new(TlsMode::Disabled) }
@@ -175,19 +181,22 @@ mod tests {
         };
         let (a, b) = (endpoint("127.0.0.1"), endpoint("127.0.0.2"));
         let (mut tasks, mut followers) = (JoinSet::new(), Followers::default());
-        let mut gone = |found: &[Endpoint]| {
-            followers.set(found, &common, &mut tasks);
+        let mut gone = |of: &str, found: &[&Endpoint]| {
+            let replicas = found.iter().copied().cloned().collect();
+            followers.set(&Found { of: of.into(), replicas }, &common, &mut tasks);
             let gone = std::iter::from_fn(|| events.try_recv().ok()).filter_map(|event| match event {
                 Event::Gone(name) => Some(name.to_string()),
                 Event::Report(_) | Event::Server(_) | Event::Changed(_) => None,
             });
             (gone.collect::<Vec<_>>(), followers.known.len())
         };
-        assert_eq!(gone(&[a.clone(), b.clone()]), (vec![], 2));
-        assert_eq!(gone(std::slice::from_ref(&a)), (vec![], 2), "it may be about to connect again");
-        assert_eq!(gone(&[a.clone(), b.clone()]), (vec![], 2));
-        assert_eq!(gone(std::slice::from_ref(&a)), (vec![], 2));
-        assert_eq!(gone(std::slice::from_ref(&a)), (vec!["127.0.0.2:1".to_owned()], 1));
-        assert_eq!(gone(&[b]), (vec![], 2), "it has come back");
+        assert_eq!(gone("p", &[&a, &b]), (vec![], 2));
+        assert_eq!(gone("p", &[&a]), (vec![], 2), "it may be about to connect again");
+        assert_eq!(gone("p", &[&a, &b]), (vec![], 2));
+        assert_eq!(gone("p", &[&a]), (vec![], 2));
+        assert_eq!(gone("p", &[&a]), (vec!["127.0.0.2:1".to_owned()], 1));
+        assert_eq!(gone("p", &[&a, &b]), (vec![], 2), "it has come back");
+        assert_eq!(gone("q", &[&b]), (vec!["127.0.0.1:1".to_owned()], 1), "it does not follow the new primary");
+        assert_eq!(gone("q", &[]), (vec![], 1));
     }
 }

@@ -12,15 +12,21 @@ pub struct Options {
     pub server_id: u32,
     /// More arguments for the server's program, such as `--wait-timeout=5`.
     pub arguments: Vec<String>,
+    /// More for the environment of the server's program, where it runs on this machine and in no container.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Options {
+    pub fn of(flavor: Flavor) -> Self {
+        Self { flavor, server_id: 1, arguments: Vec::new(), environment: Vec::new() }
+    }
+
     pub fn mysql() -> Self {
-        Self { flavor: Flavor::Mysql, server_id: 1, arguments: Vec::new() }
+        Self::of(Flavor::Mysql)
     }
 
     pub fn mariadb() -> Self {
-        Self { flavor: Flavor::Mariadb, server_id: 1, arguments: Vec::new() }
+        Self::of(Flavor::Mariadb)
     }
 
     #[must_use]
@@ -33,6 +39,13 @@ impl Options {
     #[must_use]
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
+        self
+    }
+
+    /// Adds variables to the environment of the server's program.
+    #[must_use]
+    pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.environment.extend(variables);
         self
     }
 }

@@ -218,6 +218,7 @@ impl Server {
         let log_before = fs::metadata(self.folder.join("log")).map_or(0, |metadata| metadata.len());
         let mut command = self.programs.server(&self.folder, Some(self.port));
         command
+            .envs(self.options.environment.iter().map(|(name, value)| (name, value)))
             .args(options::common_arguments(&self.options, &self.folder, self.port))
             .args(&self.options.arguments)
             .args(&state.more_arguments);

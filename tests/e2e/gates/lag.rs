@@ -1,42 +1,41 @@
 //! Replication lag that is real: the replica's applier waits for a lock.
 
-use sandbox::{APP, ETL};
+use sandbox::{APP, Cluster, ETL};
 
 use super::{cluster, gated, is_refused_by, login, until_passes, until_refused};
 use crate::harness::{Raw, wait_until};
 use crate::rules::{Answer, run};
 
-const HEARTBEAT: &str = "probe: { PROBE, heartbeat: { table: tollgate.heartbeat, create: true } }\n\
+pub(super) const HEARTBEAT: &str = "probe: { PROBE, heartbeat: { table: tollgate.heartbeat, create: true } }\n\
     defaults: { reject_pause: 0s }\n";
-const NO_HEARTBEAT: &str = "probe: { PROBE }\ndefaults: { reject_pause: 0s }\n";
+pub(super) const NO_HEARTBEAT: &str = "probe: { PROBE }\ndefaults: { reject_pause: 0s }\n";
 
 /// Holds up the replica's applier until it is dropped.
-struct Locked(Raw);
+pub(super) struct Locked(Raw);
 
 impl Locked {
-    fn new(cluster: &sandbox::Cluster) -> Locked {
+    pub(super) fn new(cluster: &Cluster) -> Locked {
         let mut raw = Raw::login(cluster.replica.address(), APP);
         assert_eq!(run(&mut raw, "FLUSH TABLES WITH READ LOCK"), Answer::Done);
         Locked(raw)
     }
 
-    fn release(mut self) {
+    pub(super) fn release(mut self) {
         assert_eq!(run(&mut self.0, "UNLOCK TABLES"), Answer::Done);
     }
 }
 
 /// Over its threshold writes, calls and what cannot be parsed stop, and reads and COMMIT pass; and again when it is over.
-fn stops_writes(probe: &str, control: &str) {
-    let cluster = cluster();
+pub(super) fn stops_writes(cluster: &Cluster, probe: &str, control: &str) {
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.lagging (a INT); DROP PROCEDURE IF EXISTS test.lags; CREATE PROCEDURE test.lags() SELECT 1").expect("a table");
     let gate = format!(
         "gates: {{ replication_lag: {{ threshold: 500ms, control: {control}, action: reject, trickle: 0 }} }}\n"
     );
-    let tollgate = gated(&cluster, &format!("{probe}{gate}"));
+    let tollgate = gated(cluster, &format!("{probe}{gate}"));
     let (mut raw, mut other) = (login(&tollgate, APP), login(&tollgate, ETL));
     let write = "INSERT INTO test.lagging VALUES (1)";
     until_passes(&mut raw, write);
-    let locked = Locked::new(&cluster);
+    let locked = Locked::new(cluster);
     // Lag shows only if there is something to apply: somebody writes past the proxy.
     cluster.primary.root_sql(write).expect("a write");
     until_refused(&mut raw, write, "replication_lag");
@@ -61,46 +60,117 @@ fn stops_writes(probe: &str, control: &str) {
 
 #[test]
 fn by_heartbeat() {
-    stops_writes(HEARTBEAT, "paced");
+    stops_writes(&cluster(), HEARTBEAT, "paced");
 }
 
 #[test]
 fn by_heartbeat_open_or_closed() {
-    stops_writes(HEARTBEAT, "binary");
+    stops_writes(&cluster(), HEARTBEAT, "binary");
 }
 
 #[test]
 fn without_a_heartbeat() {
-    stops_writes(NO_HEARTBEAT, "permits");
+    stops_writes(&cluster(), NO_HEARTBEAT, "permits");
 }
 
-/// Lag fine and threads_running over: reads and writes stop; and neither when both are in order.
+/// Each gate stops what it concerns, whatever the others say: a crowd stops everything, lag what may write, a gate that nobody knows
+/// anything of does what it was told, and connections that are there and not too many stop nothing.
 #[test]
 fn all_metrics_together() {
     let cluster = cluster();
-    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.together (a INT)").expect("a table");
+    cluster
+        .primary
+        .root_sql(
+            "CREATE TABLE IF NOT EXISTS test.together (a INT); DROP PROCEDURE IF EXISTS test.gather; CREATE PROCEDURE test.gather() SELECT 1;
+             DROP TABLE IF EXISTS test.unknown_together; CREATE TABLE test.unknown_together (v INT); INSERT INTO test.unknown_together VALUES (1)",
+        )
+        .expect("a table");
     let tollgate = gated(
         &cluster,
         &format!(
-            "{HEARTBEAT}gates: {{ replication_lag: {{ threshold: 5s, action: reject }}, \
-             threads_running: {{ threshold: 30, control: binary, action: reject, trickle: 0 }} }}\n"
+            "{HEARTBEAT}metrics: {{ own: {{ sql: \"SELECT v FROM test.unknown_together\", interval: 100ms }} }}\n\
+             gates: {{ replication_lag: {{ threshold: 2s, control: binary, action: reject, trickle: 0 }}, \
+             threads_running: {{ threshold: 30, control: binary, action: reject, trickle: 0 }}, \
+             connections_used: {{ threshold: 90%, trickle: 0 }}, \
+             own: {{ threshold: 10, control: binary, classes: [ddl], on_stale: closed, stale_after: 1s, action: reject, trickle: 0 }} }}\n"
         ),
     );
     let mut raw = login(&tollgate, APP);
     let (read, write) = ("SELECT COUNT(*) FROM test.together", "INSERT INTO test.together VALUES (1)");
-    until_passes(&mut raw, read);
-    until_passes(&mut raw, write);
+    let (call, unparsed, ddl) = ("CALL test.gather()", "GIBBERISH", "ALTER TABLE test.together COMMENT 'x'");
+    let all_pass = |raw: &mut Raw| {
+        for sql in [read, write, call, ddl] {
+            until_passes(raw, sql);
+        }
+    };
+    all_pass(&mut raw);
+
+    // Lag is fine, and too many run.
     let mut busy: Vec<Raw> = (0..40).map(|_| Raw::login(cluster.primary.address(), APP)).collect();
     busy.iter_mut().for_each(|raw| raw.command(0x03, b"SELECT SLEEP(600)"));
-    until_refused(&mut raw, read, "threads_running");
-    until_refused(&mut raw, write, "threads_running");
+    for sql in [read, write, call, unparsed, ddl] {
+        until_refused(&mut raw, sql, "threads_running");
+    }
     assert_eq!(run(&mut raw, "SELECT 1"), Answer::Done, "what is free is free");
     let kill = "SELECT GROUP_CONCAT('KILL QUERY ', PROCESSLIST_ID SEPARATOR ';') FROM performance_schema.threads \
                 WHERE PROCESSLIST_INFO = 'SELECT SLEEP(600)'";
     let kills = cluster.primary.root_sql(&format!("SET SESSION group_concat_max_len = 100000; {kill}")).expect("ids");
     // One may have ended meanwhile.
     let _ = cluster.primary.root_sql(kills.trim());
-    until_passes(&mut raw, read);
+    all_pass(&mut raw);
+
+    // Few run, and there is lag.
+    let locked = Locked::new(&cluster);
+    cluster.primary.root_sql(write).expect("a write");
+    for sql in [write, call, unparsed, ddl] {
+        until_refused(&mut raw, sql, "replication_lag");
+        assert_eq!(run(&mut raw, read), Answer::Done, "reads do no harm");
+    }
+    locked.release();
+    all_pass(&mut raw);
+
+    // Both are fine, and one is not known.
+    cluster.primary.root_sql("UPDATE test.unknown_together SET v = NULL").expect("nothing known");
+    until_refused(&mut raw, ddl, "own");
+    for sql in [read, write, call] {
+        assert_eq!(run(&mut raw, sql), Answer::Done, "{sql}");
+    }
+    cluster.primary.root_sql("UPDATE test.unknown_together SET v = 1").expect("known");
+    all_pass(&mut raw);
+
+    // Connections at 60 % of what the server takes.
+    let number = |sql: &str| cluster.primary.root_sql(sql).expect("a number").trim().parse::<u64>().expect("a number");
+    let most = number("SELECT @@max_connections");
+    let connected =
+        number("SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_connected'");
+    cluster.primary.root_sql(&format!("SET GLOBAL max_connections = {}", connected * 10 / 6)).expect("set");
+    wait_until("60 % to be seen", || {
+        tollgate.gate("connections_used")["value"].as_f64().is_some_and(|used| used > 0.5 && used < 0.7)
+    });
+    for sql in [read, write, call, ddl] {
+        assert_eq!(run(&mut raw, sql), Answer::Done, "{sql}");
+        assert_eq!(run(&mut login(&tollgate, APP), sql), Answer::Done, "{sql}, of a newcomer");
+    }
+    cluster.primary.root_sql(&format!("SET GLOBAL max_connections = {most}")).expect("set");
+}
+
+/// Nothing more comes from the source: by heartbeat that is lag.
+#[test]
+fn a_replica_that_has_lost_its_source_lags() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.lost (a INT)").expect("a table");
+    let tollgate = gated(
+        &cluster,
+        &format!("{HEARTBEAT}gates: {{ replication_lag: {{ threshold: 1s, action: reject, trickle: 0 }} }}\n"),
+    );
+    let mut raw = login(&tollgate, APP);
+    let write = "INSERT INTO test.lost VALUES (1)";
+    until_passes(&mut raw, write);
+    cluster.replica.root_sql("STOP REPLICA IO_THREAD").expect("stopped");
+    // Below the threshold it is the pace that refuses.
+    tollgate.await_gate("replication_lag", "closed");
+    until_refused(&mut raw, write, "replication_lag");
+    cluster.replica.root_sql("START REPLICA IO_THREAD").expect("started");
     until_passes(&mut raw, write);
 }
 

@@ -1,0 +1,126 @@
+//! Numbers from elsewhere: replicas that nobody listed, a page, and the proxy's own traffic.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use sandbox::{APP, ETL};
+
+use super::lag::Locked;
+use super::{before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused};
+use crate::harness::Tollgate;
+use crate::rules::{Answer, run};
+
+/// The primary says who follows it, to the user that `tollgate grants` makes; and that one's lag closes the gate.
+#[test]
+fn a_replica_that_is_discovered() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.discovered (a INT)").expect("a table");
+    let yaml = "probe: { user: e2e_finder, password: e2e-finder-pw, heartbeat: e2e_finder.heartbeat }\n\
+         gates: { replication_lag: { threshold: 1s, on_stale: closed, action: reject, trickle: 0 } }\n";
+    let listed = format!("[\"{}\"]", cluster.replica.address());
+    let yaml = before(&cluster, yaml).replace(&listed, "discover");
+    let printed = printed_grants(&yaml, &[]).replace("<password>", "e2e-finder-pw");
+    cluster.primary.root_sql("DROP USER IF EXISTS e2e_finder@'%'").expect("nobody yet");
+    cluster.primary.root_sql(&printed).expect("the printed statements");
+    everything_is_known(&yaml, &cluster);
+
+    let tollgate = Tollgate::start(&yaml);
+    let mut raw = login(&tollgate, APP);
+    let write = "INSERT INTO test.discovered VALUES (1)";
+    until_passes(&mut raw, write);
+    let locked = Locked::new(&cluster);
+    cluster.primary.root_sql(write).expect("a write");
+    tollgate.await_gate("replication_lag", "closed");
+    until_refused(&mut raw, write, "replication_lag");
+    locked.release();
+    until_passes(&mut raw, write);
+    drop(tollgate);
+    cluster.primary.root_sql("DROP USER e2e_finder@'%'; DROP DATABASE e2e_finder").expect("nothing left");
+}
+
+/// A page that says this number.
+fn page() -> (SocketAddr, Arc<Mutex<f64>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let number = Arc::new(Mutex::new(0.0));
+    let says = Arc::clone(&number);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 4096]);
+            let body = says.lock().expect("a number").to_string();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    (address, number)
+}
+
+#[test]
+fn a_page_closes_a_gate_and_opens_it() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.paged (a INT)").expect("a table");
+    let (address, number) = page();
+    let tollgate = gated(
+        &cluster,
+        &format!(
+            "probe: {{ PROBE }}\nmetrics: {{ storage: {{ http: \"http://{address}/load\", interval: 100ms }} }}\n\
+             gates: {{ storage: {{ threshold: 10, on_stale: closed, classes: [write], action: reject, trickle: 0 }} }}\n"
+        ),
+    );
+    let mut raw = login(&tollgate, APP);
+    let write = "INSERT INTO test.paged VALUES (1)";
+    until_passes(&mut raw, write);
+    *number.lock().expect("a number") = 10.5;
+    until_refused(&mut raw, write, "storage");
+    assert_eq!(tollgate.gate("storage")["value"], 10.5);
+    assert_eq!(run(&mut raw, "SELECT COUNT(*) FROM test.paged"), Answer::Done);
+    // Under the threshold, and not yet by a fifth.
+    *number.lock().expect("a number") = 7.5;
+    until_passes(&mut raw, write);
+}
+
+/// Commits take long, and nobody asked a server: the proxy timed them. Who is not concerned makes them.
+#[test]
+fn slow_commits_stop_writes() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.slow (a INT)").expect("a table");
+    let tollgate = gated(
+        &cluster,
+        "probe: { PROBE }\ngates: { commit_delay: { threshold: 200ms, control: binary, match: { user: app }, \
+         action: reject, trickle: 0 } }\n",
+    );
+    let mut raw = login(&tollgate, APP);
+    let (read, write) = ("SELECT COUNT(*) FROM test.slow", "INSERT INTO test.slow VALUES (1)");
+    until_passes(&mut raw, write);
+    let stop = AtomicBool::new(false);
+    let slow: Vec<_> = (0..4).map(|_| login(&tollgate, ETL)).collect();
+    std::thread::scope(|scope| {
+        for mut raw in slow {
+            let stop = &stop;
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    assert_eq!(run(&mut raw, "INSERT INTO test.slow SELECT SLEEP(0.4)"), Answer::Done);
+                }
+            });
+        }
+        // They end also if what follows fails.
+        let _ends = Ends(&stop);
+        // Not by writing: quick ones would be most of what is measured.
+        tollgate.await_gate("commit_delay", "closed");
+        until_refused(&mut raw, write, "commit_delay");
+        assert_eq!(run(&mut raw, read), Answer::Done, "reads commit nothing");
+    });
+    // Nothing commits: there is nothing to measure, and nothing speaks against more.
+    until_passes(&mut raw, write);
+}
+
+struct Ends<'s>(&'s AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,32 @@
+//! From nothing to enforced and back: the file is saved, and who waits is judged anew.
+
+use sandbox::APP;
+
+use super::{Dial, cluster, gated, is_refused_by, login, until_refused};
+use crate::harness::wait_until;
+use crate::rules::{Answer, answer, run};
+
+#[test]
+fn a_gate_warns_then_acts_then_warns_again() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.moded (a INT)").expect("a table");
+    let dial = Dial::new(&cluster, "modes");
+    let tollgate = gated(&cluster, &dial.yaml(", mode: warn, classes: [write], max_delay: 1s, trickle: 0"));
+    let write = "INSERT INTO test.moded VALUES (1)";
+    let mut raw = login(&tollgate, APP);
+    dial.set(99.0);
+    tollgate.await_gate("dial", "closed");
+    assert_eq!(run(&mut raw, write), Answer::Done);
+    wait_until("it is counted", || tollgate.counted("warned") > 0);
+
+    tollgate.rewrite(|yaml| yaml.replace("mode: warn", "mode: enforce"));
+    until_refused(&mut raw, write, "dial");
+    tollgate.rewrite(|yaml| yaml.replace("max_delay: 1s", "max_delay: 10m"));
+    tollgate.await_generation(3);
+    raw.command(0x03, write.as_bytes());
+    wait_until("it waits", || tollgate.waiting() == 1);
+    tollgate.rewrite(|yaml| yaml.replace("mode: enforce", "mode: warn"));
+    let judged = answer(&mut raw);
+    assert!(judged == Answer::Done && !is_refused_by(&judged, "dial"), "who waits is judged anew: {judged:?}");
+    assert_eq!(tollgate.gate("dial")["state"], "closed");
+}
