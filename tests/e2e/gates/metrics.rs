@@ -9,7 +9,7 @@ use sandbox::{APP, ETL};
 
 use super::lag::Locked;
 use super::{before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused};
-use crate::harness::Tollgate;
+use crate::harness::{Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
 /// The primary says who follows it, to the user that `tollgate grants` makes; and that one's lag closes the gate.
@@ -123,4 +123,76 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// A gate on one of the servers' own numbers that concerns the application alone: another user moves it.
+fn on(cluster: &sandbox::Cluster, metric: &str, threshold: &str, more: &str) -> Tollgate {
+    let gate = format!(
+        "{metric}: {{ threshold: {threshold}, control: binary, classes: [write], match: {{ user: app }}, \
+         action: reject, trickle: 0 }}"
+    );
+    gated(cluster, &format!("probe: {{ PROBE }}\n{more}gates: {{ {gate} }}\n"))
+}
+
+#[test]
+fn lock_waits_stop_writes() {
+    let cluster = cluster();
+    let table =
+        "CREATE TABLE IF NOT EXISTS test.waited_for (a INT PRIMARY KEY); REPLACE INTO test.waited_for VALUES (1)";
+    cluster.primary.root_sql(table).expect("a table");
+    let tollgate = on(&cluster, "lock_waits", "0.5", "");
+    let (mut app, mut holds, mut waits) = (login(&tollgate, APP), login(&tollgate, ETL), login(&tollgate, ETL));
+    let write = "INSERT INTO test.waited_for VALUES (2) ON DUPLICATE KEY UPDATE a = a";
+    until_passes(&mut app, write);
+    let lock = "UPDATE test.waited_for SET a = 1 WHERE a = 1";
+    assert_eq!(run(&mut holds, "BEGIN"), Answer::Done);
+    assert_eq!(run(&mut holds, lock), Answer::Done);
+    assert_eq!(run(&mut holds, "SELECT * FROM test.waited_for WHERE a = 1 FOR UPDATE"), Answer::Done);
+    waits.command(0x03, b"UPDATE test.waited_for SET a = 3 WHERE a = 1");
+    until_refused(&mut app, write, "lock_waits");
+    assert_eq!(run(&mut holds, "ROLLBACK"), Answer::Done);
+    until_passes(&mut app, write);
+}
+
+#[test]
+fn a_long_history_stops_writes() {
+    let cluster = cluster();
+    let table =
+        "CREATE TABLE IF NOT EXISTS test.history (a INT PRIMARY KEY, b INT); REPLACE INTO test.history VALUES (1, 0)";
+    cluster.primary.root_sql(table).expect("a table");
+    let tollgate = on(&cluster, "history_list_length", "1000", "");
+    let (mut app, mut old) = (login(&tollgate, APP), login(&tollgate, ETL));
+    let write = "INSERT INTO test.history VALUES (2, 2) ON DUPLICATE KEY UPDATE b = 2";
+    until_passes(&mut app, write);
+    // Nothing that has changed since can be forgotten.
+    assert_eq!(run(&mut old, "START TRANSACTION WITH CONSISTENT SNAPSHOT"), Answer::Done);
+    assert_eq!(run(&mut old, "SELECT * FROM test.history"), Answer::Done);
+    cluster.primary.root_sql(&"UPDATE test.history SET b = b + 1 WHERE a = 1;".repeat(1500)).expect("changes");
+    until_refused(&mut app, write, "history_list_length");
+    assert_eq!(run(&mut old, "COMMIT"), Answer::Done);
+    wait_until("the history to be forgotten", || {
+        // A server where nothing changes forgets nothing either.
+        cluster.primary.root_sql("UPDATE test.history SET b = b + 1 WHERE a = 1").expect("a change");
+        run(&mut app, write) == Answer::Done
+    });
+}
+
+#[test]
+fn a_long_queue_and_a_loaded_host_stop_writes() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.queued (a INT)").expect("a table");
+    let write = "INSERT INTO test.queued VALUES (1)";
+    let held = "rules: [{ id: wait, match: { user: etl }, do: { hold: true }, max_delay: 10m, permanent: true, reason: test }]\n";
+    let tollgate = on(&cluster, "queue_length", "3.5", held);
+    let mut app = login(&tollgate, APP);
+    until_passes(&mut app, write);
+    let mut queue: Vec<_> = (0..5).map(|_| login(&tollgate, ETL)).collect();
+    queue.iter_mut().for_each(|raw| raw.command(0x03, write.as_bytes()));
+    until_refused(&mut app, write, "queue_length");
+    drop(queue);
+    until_passes(&mut app, write);
+
+    // The servers are on this machine, and somebody runs tests on it.
+    let tollgate = on(&cluster, "load_average", "0.0001", "");
+    until_refused(&mut login(&tollgate, APP), write, "load_average");
 }
