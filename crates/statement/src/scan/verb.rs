@@ -1,6 +1,7 @@
 //! What a statement is by its first words.
 
 use super::body::Kept;
+use super::keyword::Keyword;
 use super::{NamedStatement, Reader, Source, TransactionEffect, set};
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
 use crate::{CharsetChange, Class, Kind, Token};
@@ -95,14 +96,27 @@ impl Reader<'_> {
         if first.kind != Kind::Word {
             return Ok(Verb::unparsed(Some(first)));
         }
-        let mut word = [0; 16];
         let text = self.lexer.text(&first);
+        // Nearly all texts begin with one of these.
+        match Keyword::of(text) {
+            Keyword::Select | Keyword::With | Keyword::Values | Keyword::Table => {
+                return Ok(Verb::new(Class::Read, Rest::Query, Some(first)));
+            }
+            Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete => {
+                return Ok(Verb::new(Class::Write, Rest::Change, Some(first)));
+            }
+            _ => {}
+        }
+        self.rarer_verb(first, text)
+    }
+
+    #[inline(never)]
+    fn rarer_verb(&mut self, first: Token, text: &[u8]) -> Result<Verb, Option<Token>> {
+        let mut word = [0; 16];
         let Some(lower) = word.get_mut(..text.len()) else { return Ok(Verb::unparsed(Some(first))) };
         lower.copy_from_slice(text);
         lower.make_ascii_lowercase();
         Ok(match &*lower {
-            b"select" | b"with" | b"values" | b"table" => Verb::new(Class::Read, Rest::Query, Some(first)),
-            b"insert" | b"replace" | b"update" | b"delete" => Verb::new(Class::Write, Rest::Change, Some(first)),
             b"set" => return self.set(),
             b"commit" | b"rollback" => self.ends(&first),
             b"begin" => self.begin(),
