@@ -78,6 +78,8 @@ pub struct Lexer<'a> {
     /// The position just after an identifier and a dot.
     member_start: usize,
     reading: Reading,
+    /// That is the usual one: asked for every word.
+    is_usual: bool,
     comments: Comments,
     met: Met,
 }
@@ -134,6 +136,7 @@ impl<'a> Lexer<'a> {
             identifier_end: NOWHERE,
             member_start: NOWHERE,
             reading,
+            is_usual: reading == Reading::USUAL,
             comments: Comments::default(),
             met: Met::default(),
         }
@@ -202,6 +205,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Moves to the next byte of code; `None` at the end.
+    #[inline(always)]
     fn skip_to_code(&mut self) -> Option<u8> {
         loop {
             self.position = self.run(self.position, SPACE);
@@ -338,7 +342,7 @@ impl<'a> Lexer<'a> {
 
     #[inline]
     fn word_end(&self, start: usize) -> usize {
-        if self.reading == Reading::USUAL { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
+        if self.is_usual { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
     }
 
     #[inline(never)]

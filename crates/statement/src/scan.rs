@@ -260,7 +260,10 @@ impl<'a> Reader<'a> {
             // What a statement changes matters only to those behind it.
             changes = self.changes;
             self.scan.statements = self.scan.statements.saturating_add(1);
-            let verb = self.verb(first);
+            let verb = match self.usual_verb(&first) {
+                Some(verb) => verb,
+                None => self.verb(first),
+            };
             calls_show &= verb.from.is_some_and(|from| from.start == first.start);
             let mut nobody = None;
             let calls = if verb.rest == Rest::Irrelevant { &mut nobody } else { &mut *calls };

@@ -63,6 +63,7 @@ const BEFORE_DEFINITIONS: Set = Set::of([
 ]);
 
 /// Reads on to the statement's end. `first` is read already; `calls` hears of every call that may be somebody's own function.
+#[inline]
 pub(super) fn read(
     lexer: &mut Lexer<'_>,
     first: Option<Token>,
@@ -72,12 +73,11 @@ pub(super) fn read(
     let mut body = Body::new(lexer.sql(), kept, lexer.mode().server);
     let mut end = 0;
     let mut token = first;
-    while let Some(current) = token {
-        if current.kind == SEMICOLON {
-            break;
-        }
+    while let Some(current) = token
+        && current.kind != SEMICOLON
+    {
         end = current.end;
-        body.take(current, calls);
+        body.take(&current, calls);
         token = lexer.next();
     }
     (body.end(), end)
@@ -148,7 +148,7 @@ impl<'a> Body<'a> {
     }
 
     #[inline]
-    fn take(&mut self, token: Token, calls: &mut Listener<'_>) {
+    fn take(&mut self, token: &Token, calls: &mut Listener<'_>) {
         let before = self.before[0];
         let keyword = match token.kind {
             // After a dot every word is a name.
@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
         self.before = [seen, before];
     }
 
-    fn text(&self, token: Token) -> &'a [u8] {
+    fn text(&self, token: &Token) -> &'a [u8] {
         self.sql.get(token.start..token.end).unwrap_or_default()
     }
 
@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
     }
 
     #[inline]
-    fn word(&mut self, token: Token, keyword: Keyword) -> Seen {
+    fn word(&mut self, token: &Token, keyword: Keyword) -> Seen {
         self.named_keyword(token, keyword);
         if keyword != Keyword::None {
             self.keyword(keyword);
@@ -269,7 +269,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn string(&mut self, token: Token) -> Seen {
+    fn string(&mut self, token: &Token) -> Seen {
         let text = self.text(token);
         // Under ANSI_QUOTES, which does not show, it is a name.
         if text.first() == Some(&b'"') {
@@ -279,7 +279,7 @@ impl<'a> Body<'a> {
         if text.len() == 2 { Seen::EMPTY_STRING } else { Seen::LITERAL }
     }
 
-    fn named_keyword(&mut self, token: Token, keyword: Keyword) {
+    fn named_keyword(&mut self, token: &Token, keyword: Keyword) {
         if self.target && matches!(keyword, Keyword::InsertModifier | Keyword::SelectModifier | Keyword::Into) {
             self.name = None;
             return;
@@ -287,7 +287,7 @@ impl<'a> Body<'a> {
         self.named(token, false);
     }
 
-    fn named(&mut self, token: Token, quoted: bool) {
+    fn named(&mut self, token: &Token, quoted: bool) {
         let place = match self.before[0] {
             _ if std::mem::take(&mut self.target) => Place::Definition,
             Seen::DOT => match self.name {
@@ -300,7 +300,7 @@ impl<'a> Body<'a> {
         self.name = Some(Name { start: token.start, end: token.end, quoted, place });
     }
 
-    fn symbol(&mut self, symbol: u8, token: Token, calls: &mut Listener<'_>) -> Seen {
+    fn symbol(&mut self, symbol: u8, token: &Token, calls: &mut Listener<'_>) -> Seen {
         match symbol {
             b'(' => {
                 let is_after_name = self.before[0].is_word() || self.before[0] == Seen::QUOTED;
@@ -328,7 +328,7 @@ impl<'a> Body<'a> {
     }
 
     /// A name with a `(` behind it.
-    fn call(&mut self, name: Name, parenthesis: Token, calls: &mut Listener<'_>) -> Parentheses {
+    fn call(&mut self, name: Name, parenthesis: &Token, calls: &mut Listener<'_>) -> Parentheses {
         let text = self.sql.get(name.start..name.end).unwrap_or_default();
         let text = match text {
             [b'`' | b'"', inside @ .., b'`' | b'"'] => inside,

@@ -76,6 +76,23 @@ impl Verb {
 const LEVELS: usize = 4;
 
 impl Reader<'_> {
+    /// Of the words that nearly all texts begin with.
+    #[inline(always)]
+    pub(super) fn usual_verb(&self, first: &Token) -> Option<Verb> {
+        if first.kind != Kind::Word {
+            return None;
+        }
+        let keyword = Keyword::of(self.lexer.text(first));
+        if matches!(keyword, Keyword::Select | Keyword::With | Keyword::Values | Keyword::Table) {
+            Some(Verb::new(Class::Read, Rest::Query, Some(*first)))
+        } else if matches!(keyword, Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete) {
+            Some(Verb::new(Class::Write, Rest::Change, Some(*first)))
+        } else {
+            None
+        }
+    }
+
+    #[inline(never)]
     pub(super) fn verb(&mut self, first: Token) -> Verb {
         let mut first = first;
         for _ in 0..LEVELS {
@@ -97,15 +114,8 @@ impl Reader<'_> {
             return Ok(Verb::unparsed(Some(first)));
         }
         let text = self.lexer.text(&first);
-        // Nearly all texts begin with one of these.
-        match Keyword::of(text) {
-            Keyword::Select | Keyword::With | Keyword::Values | Keyword::Table => {
-                return Ok(Verb::new(Class::Read, Rest::Query, Some(first)));
-            }
-            Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete => {
-                return Ok(Verb::new(Class::Write, Rest::Change, Some(first)));
-            }
-            _ => {}
+        if let Some(verb) = self.usual_verb(&first) {
+            return Ok(verb);
         }
         self.rarer_verb(first, text)
     }
