@@ -29,6 +29,13 @@ impl Who {
         &self.identities.claimed.user
     }
 
+    /// `false`: judging would find that nothing matches.
+    #[inline]
+    pub(crate) fn may_match<Q: Query>(&self, policy: &Policy, question: &Q) -> bool {
+        // What is asked finds the same rules for both.
+        policy.rules.may_match(&self.claimed, question) || !self.trusted.is_empty()
+    }
+
     /// Judged on all facts, and on the trusted ones alone where that may differ; the stricter stands.
     #[inline]
     pub(crate) fn judge<'p, Q: Query>(&self, policy: &'p Policy, question: &Q, now: Timestamp) -> Judgement<'p> {

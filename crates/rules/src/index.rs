@@ -59,6 +59,12 @@ pub(crate) struct List {
     pub(crate) with_tables: Vec<u32>,
 }
 
+impl List {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.with_tables.is_empty()
+    }
+}
+
 pub(crate) type Lists<'a> = [Option<&'a List>; 4];
 
 /// Rules that only their tables narrow down.
@@ -112,6 +118,7 @@ impl Index {
     }
 
     /// The rules that what is asked can match, tables aside. No rule comes twice.
+    #[inline]
     pub(crate) fn by_query(&self, query: &impl Query) -> Lists<'_> {
         let class = query.class();
         let by_class = self.classes.get(class as usize);

@@ -123,6 +123,20 @@ impl RuleSet {
         });
     }
 
+    /// `false`: whatever the time, judging would find that nothing matches. It may say yes in vain, never no. `candidates` must
+    /// be those of whoever asks.
+    ///
+    /// Most queries concern no rule, and to see that is a small part of what it costs to see who owns what.
+    #[inline]
+    pub fn may_match<Q: Query>(&self, candidates: &Candidates, query: &Q) -> bool {
+        let class = query.class();
+        let tables = &self.index.tables;
+        !candidates.is_empty()
+            || tables.can_restrict(class)
+            || (tables.can_favour(class) && query.exemption_matters())
+            || self.index.by_query(query).into_iter().flatten().any(|list| !list.is_empty())
+    }
+
     /// The owners of each field among the rules that match. `candidates` must be those of this identity. No allocation.
     pub fn judge<Q: Query>(
         &self,

@@ -48,6 +48,7 @@ fn the_index_and_the_oracle_agree() {
     assert!(seen.connections * 20 > seen.cases, "{seen:?}");
     assert!(seen.warned * 20 > seen.cases, "{seen:?}");
     assert!(seen.stricter_by_claim * 50 > seen.cases, "{seen:?}");
+    assert!(seen.idle * 20 > seen.cases, "{seen:?}");
     assert!(seen.shielded * 20 > seen.cases, "{seen:?}");
     assert!(seen.parsed * 10 > seen.cases && seen.parsed * 10 < seen.cases * 9, "{seen:?}");
 }

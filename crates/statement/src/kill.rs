@@ -8,8 +8,8 @@
 //! `KILL 5+1`), `KILL USER x`, a statement in a string (`PREPARE s FROM 'KILL 5'`), and MariaDB's
 //! `KILL QUERY ID n`, whose number names a query and not a connection. `KILL ?` has its own function.
 
-use crate::starts::{SEMICOLON, Stored, may_start, skip_from, stored};
-use crate::{Extent, Kind, Lexer, Mode, Token};
+use crate::starts::{SEMICOLON, Stored, skip_from, stored};
+use crate::{Extent, Glance, Kind, Lexer, Mode, Token};
 use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +27,9 @@ pub enum KillScope {
     Query,
 }
 
-/// The KILLs of a text, in order. A text that has none costs its first word and a search for `;`.
+/// The KILLs of a text, in order. A text that has none costs a [`Glance`].
 pub fn find(sql: &[u8], mode: Mode) -> Kills<'_> {
-    let worth_reading = may_start(sql, |word| word.eq_ignore_ascii_case(b"KILL"));
-    Kills { lexer: worth_reading.then(|| Lexer::new(sql, mode)) }
+    Kills { lexer: Glance::of(sql).may_kill.then(|| Lexer::new(sql, mode)) }
 }
 
 /// The text with the ids that `lookup` knows replaced; `None` when there is nothing to replace.
@@ -56,7 +55,7 @@ pub fn translate(sql: &[u8], mode: Mode, lookup: impl Fn(u32) -> Option<u32>) ->
 
 /// Whether a text to be prepared is a KILL whose id comes with the execution.
 pub fn names_a_parameter(sql: &[u8], mode: Mode) -> bool {
-    if !may_start(sql, |word| word.eq_ignore_ascii_case(b"KILL")) {
+    if !Glance::of(sql).may_kill {
         return false;
     }
     let mut lexer = Lexer::new(sql, mode);

@@ -78,6 +78,8 @@ pub struct Lexer<'a> {
     /// The position just after an identifier and a dot.
     member_start: usize,
     reading: Reading,
+    /// That is the usual one: asked for every word.
+    is_usual: bool,
     comments: Comments,
     met: Met,
 }
@@ -134,6 +136,7 @@ impl<'a> Lexer<'a> {
             identifier_end: NOWHERE,
             member_start: NOWHERE,
             reading,
+            is_usual: reading == Reading::USUAL,
             comments: Comments::default(),
             met: Met::default(),
         }
@@ -193,23 +196,21 @@ impl<'a> Lexer<'a> {
     /// The first position from here on whose byte is not of this class.
     fn run(&self, from: usize, wanted: u8) -> usize {
         let mut end = from;
-        for &byte in self.rest(from) {
-            if class(byte) & wanted == 0 {
-                break;
-            }
+        while let Some(byte) = self.at(end)
+            && class(byte) & wanted != 0
+        {
             end += 1;
         }
         end
     }
 
     /// Moves to the next byte of code; `None` at the end.
+    #[inline(always)]
     fn skip_to_code(&mut self) -> Option<u8> {
         loop {
+            self.position = self.run(self.position, SPACE);
             let byte = self.at(self.position)?;
-            let class = class(byte);
-            if class & SPACE != 0 {
-                self.position += 1;
-            } else if class & MAYBE_SKIPPED == 0 || !self.skip_comment(byte) {
+            if class(byte) & MAYBE_SKIPPED == 0 || !self.skip_comment(byte) {
                 return Some(byte);
             }
         }
@@ -309,20 +310,26 @@ impl<'a> Lexer<'a> {
         self.sql.len()
     }
 
-    #[inline(never)]
     fn token_at(&self, first: u8) -> (Kind, usize) {
         let start = self.position;
         let class = class(first);
         if self.member_start == start && class & IDENTIFIER != 0 {
             return (Kind::Word, self.word_end(start));
         }
+        if class & DIGIT != 0 {
+            // Nearly always these are all.
+            let end = self.run(start, DIGIT);
+            if self.at(end).is_none_or(|after| after != b'.' && self::class(after) & IDENTIFIER == 0) {
+                return (Kind::Number, end);
+            }
+        }
         match (first, self.at(start + 1)) {
             (b'\'', _) => (Kind::String, self.quoted_end(start, first)),
             (b'"', _) if !self.mode.ansi_quotes => (Kind::String, self.quoted_end(start, first)),
             (b'"' | b'`', _) => (Kind::QuotedWord, self.quoted_end(start, first)),
             (b'n' | b'N', Some(b'\'')) => (Kind::String, self.quoted_end(start + 1, b'\'')),
-            (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, HEX),
-            (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, BINARY),
+            (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, |byte| byte.is_ascii_hexdigit()),
+            (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, |byte| matches!(byte, b'0' | b'1')),
             (b'@', _) => self.variable(start),
             (b'0'..=b'9', _) => self.number_or_word(start),
             (b'.', Some(b'0'..=b'9')) if self.identifier_end != start => {
@@ -335,7 +342,7 @@ impl<'a> Lexer<'a> {
 
     #[inline]
     fn word_end(&self, start: usize) -> usize {
-        if self.reading == Reading::USUAL { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
+        if self.is_usual { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
     }
 
     #[inline(never)]
@@ -384,8 +391,8 @@ impl<'a> Lexer<'a> {
         self.sql.len()
     }
 
-    fn digits_in_quotes(&self, start: usize, digit: u8) -> (Kind, usize) {
-        let end = self.run(start + 2, digit);
+    fn digits_in_quotes(&self, start: usize, is_digit: fn(&u8) -> bool) -> (Kind, usize) {
+        let end = start + 2 + self.rest(start + 2).iter().take_while(|byte| is_digit(byte)).count();
         // Anything else in there is a syntax error (checked); as a string it at least ends where a reader sees it end.
         if self.at(end) == Some(b'\'') {
             (Kind::Number, end + 1)
@@ -448,25 +455,53 @@ impl<'a> Lexer<'a> {
 impl Iterator for Lexer<'_> {
     type Item = Token;
 
+    #[inline]
     fn next(&mut self) -> Option<Token> {
         let first = self.skip_to_code()?;
         let start = self.position;
-        let (kind, end) =
-            if class(first) & PLAIN_LETTER != 0 { (Kind::Word, self.word_end(start)) } else { self.token_at(first) };
-        // `quoted_end` may step past the end by one, over a backslash that is the last byte.
-        let end = end.min(self.sql.len());
-        self.position = end;
-        if first == b'"' && !self.mode.no_backslash_escapes {
-            self.met.escape_in_double_quotes |= memchr(b'\\', self.sql.get(start..end).unwrap_or_default()).is_some();
+        // Most tokens are what they are, whatever stands around them.
+        let class = class(first);
+        if class & PLAIN_LETTER != 0 {
+            let end = self.word_end(start);
+            self.identifier_end = end;
+            self.token(Kind::Word, start, end)
+        } else if class & PLAIN_SYMBOL != 0 {
+            self.identifier_end = NOWHERE;
+            self.token(Kind::Symbol(first), start, start + 1)
+        } else {
+            self.doubtful(first)
         }
+    }
+}
+
+impl Lexer<'_> {
+    /// Gives a token that is no dot.
+    #[inline(always)]
+    fn token(&mut self, kind: Kind, start: usize, end: usize) -> Option<Token> {
+        self.position = end;
+        self.member_start = NOWHERE;
         if end == self.sql.len() && self.mode.extent == Extent::Cut {
             return None;
         }
+        Some(Token { kind, start, end })
+    }
+
+    /// The token that begins with this byte, which does not say what it is.
+    #[inline(never)]
+    fn doubtful(&mut self, first: u8) -> Option<Token> {
+        let start = self.position;
+        let (kind, end) = self.token_at(first);
+        // `quoted_end` may step past the end by one, over a backslash that is the last byte.
+        let end = end.min(self.sql.len());
+        if first == b'"' && !self.mode.no_backslash_escapes {
+            self.met.escape_in_double_quotes |= memchr(b'\\', self.sql.get(start..end).unwrap_or_default()).is_some();
+        }
         let is_member = kind == Kind::Symbol(b'.') && self.identifier_end == start;
-        self.member_start = if is_member { end } else { NOWHERE };
         let is_identifier = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable);
         self.identifier_end = if is_identifier { end } else { NOWHERE };
-        Some(Token { kind, start, end })
+        let token = self.token(kind, start, end);
+        self.member_start = if is_member { end } else { NOWHERE };
+        token
     }
 }
 
@@ -477,11 +512,11 @@ const IDENTIFIER: u8 = 1 << 1;
 /// Begins an identifier, whatever follows: not the letters of `N'x'`, `x'1F'` and `b'1'`.
 const PLAIN_LETTER: u8 = 1 << 2;
 const DIGIT: u8 = 1 << 3;
-const HEX: u8 = 1 << 4;
-const BINARY: u8 = 1 << 5;
-const DOT: u8 = 1 << 6;
+/// A token by itself, whatever follows.
+const PLAIN_SYMBOL: u8 = 1 << 4;
+const DOT: u8 = 1 << 5;
 /// May begin or end a comment, or be a space in some character sets.
-const MAYBE_SKIPPED: u8 = 1 << 7;
+const MAYBE_SKIPPED: u8 = 1 << 6;
 
 #[inline(always)]
 fn class(byte: u8) -> u8 {
@@ -499,14 +534,9 @@ static CLASSES: [u8; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xFF => IDENTIFIER | PLAIN_LETTER,
             b'.' => DOT,
             b'#' | b'-' | b'/' | b'*' => MAYBE_SKIPPED,
-            _ => 0,
+            b'\'' | b'"' | b'`' | b'@' => 0,
+            _ => PLAIN_SYMBOL,
         };
-        if byte.is_ascii_hexdigit() {
-            class |= HEX;
-        }
-        if matches!(byte, b'0' | b'1') {
-            class |= BINARY;
-        }
         if matches!(byte, 0xA0 | 0xFF) {
             class |= MAYBE_SKIPPED;
         }

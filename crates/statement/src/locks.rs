@@ -8,9 +8,9 @@
 //! which the server also drops with UNLOCK TABLES after LOCK TABLES (checked); too little of a GET_LOCK called once a row,
 //! or in a procedure, a trigger, or a statement prepared by SQL, and of RELEASE_LOCK of a name that is not held.
 
-use crate::starts::{SEMICOLON, Stored, may_start, skip_from, stored};
-use crate::{Kind, Lexer, Mode, Token};
-use memchr::memchr_iter;
+use crate::packed::{number, packed};
+use crate::starts::{SEMICOLON, Stored, skip_from, stored};
+use crate::{Glance, Kind, Lexer, Mode, Token};
 
 /// What the session holds now. Apply an effect when its statement was answered with OK or a whole result; for a
 /// prepared statement take the effect of its text and apply it at every EXECUTE.
@@ -147,34 +147,25 @@ impl LockEffect {
     }
 }
 
-/// What the text does to its session's locks. The usual statement costs its first word and two searches for a byte.
+/// What the text does to its session's locks. The usual one costs a [`Glance`].
 pub fn effect(sql: &[u8], mode: Mode) -> LockEffect {
-    if may_start(sql, is_lock_word) || may_call(sql) { read(Lexer::new(sql, mode)) } else { LockEffect::NONE }
+    if Glance::of(sql).may_lock { read(Lexer::new(sql, mode)) } else { LockEffect::NONE }
 }
 
 /// The first words of statements that may take or release locks by themselves.
-fn is_lock_word(word: &[u8]) -> bool {
-    const WORDS: [&str; 9] = ["LOCK", "UNLOCK", "FLUSH", "BACKUP", "BEGIN", "START", "COMMIT", "ROLLBACK", "XA"];
-    WORDS.iter().any(|lock_word| word.eq_ignore_ascii_case(lock_word.as_bytes()))
-}
-
-/// A cheap look for the names of the locking functions, in a literal or not. All of them have `get_` or `release_`.
-fn may_call(sql: &[u8]) -> bool {
-    memchr_iter(b'_', sql).any(|underscore| {
-        let (before, after) = sql.split_at(underscore);
-        // Most underscores are settled by the letter before them.
-        if !matches!(before.last(), Some(b't' | b'T' | b'e' | b'E')) {
-            return false;
-        }
-        let after = after.get(1..).unwrap_or_default();
-        let begins = |word: &str| after.get(..word.len()).is_some_and(|a| a.eq_ignore_ascii_case(word.as_bytes()));
-        let ends = |word: &str| {
-            let start = before.len().checked_sub(word.len());
-            start.and_then(|start| before.get(start..)).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        (ends("get") && (begins("lock") || begins("write") || begins("read")))
-            || (ends("release") && (begins("lock") || begins("all")))
-    })
+pub(crate) fn is_lock_word(word: &[u8]) -> bool {
+    const WORDS: [u64; 9] = [
+        number("LOCK"),
+        number("UNLOCK"),
+        number("FLUSH"),
+        number("BACKUP"),
+        number("BEGIN"),
+        number("START"),
+        number("COMMIT"),
+        number("ROLLBACK"),
+        number("XA"),
+    ];
+    packed(word).is_some_and(|number| WORDS.contains(&number))
 }
 
 fn read(mut lexer: Lexer<'_>) -> LockEffect {

@@ -7,6 +7,7 @@
 mod arms;
 mod body;
 mod keyword;
+mod seen;
 mod set;
 mod verb;
 mod ways;
@@ -116,13 +117,15 @@ pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
 /// As [`scan`], with somebody listening.
 pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Listener<'_>) -> Scan {
     let usual = Way { mode, reading: Default::default() };
-    let first = Reader::new(sql, usual, Nesting::Outer).run(calls);
-    let mut scan = first.scan;
+    let mut scan = Scan::of_nothing(sql);
+    let first = Reader::new(sql, usual, Nesting::Outer, &mut scan).run(calls);
     if let Some(ways) = Ways::of(sql, mode, first.changes) {
         match ways.bounded(sql) {
             Some(ways) => {
                 for way in ways {
-                    scan.merge(Reader::new(sql, way, Nesting::Outer).run(calls).scan);
+                    let mut other = Scan::of_nothing(sql);
+                    Reader::new(sql, way, Nesting::Outer, &mut other).run(calls);
+                    scan.merge(other);
                 }
             }
             None => scan.forget(),
@@ -131,7 +134,7 @@ pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Listener<'_>) -> 
     if mode.charset == Charset::Ambiguous {
         scan.forget_comments();
     }
-    if scan.takes_lock || locks::effect(sql, mode).takes_any() {
+    if scan.takes_lock || (!first.calls_show && locks::effect(sql, mode).takes_any()) {
         scan.takes_lock = true;
         scan.free = false;
         scan.class = scan.class.or_stricter(Class::Write);
@@ -140,6 +143,27 @@ pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Listener<'_>) -> 
 }
 
 impl Scan {
+    /// Before anything of the text is read.
+    fn of_nothing(sql: &[u8]) -> Scan {
+        Scan {
+            class: Class::Control,
+            free: true,
+            shapes: Shapes::empty(),
+            transaction: TransactionEffect::None,
+            crosses_boundary: false,
+            commits_implicitly: false,
+            statements: 0,
+            leading: 0..sql.len(),
+            trailing: sql.len()..sql.len(),
+            infix: None,
+            doubt: Doubt::None,
+            named: None,
+            schema: None,
+            charset: None,
+            takes_lock: false,
+        }
+    }
+
     /// What can be said if either reading may be the server's.
     fn merge(&mut self, other: Scan) {
         self.class = self.class.or_stricter(other.class);
@@ -198,7 +222,8 @@ enum Nesting {
 #[derive(Debug)]
 struct Reader<'a> {
     lexer: Lexer<'a>,
-    scan: Scan,
+    /// Written where it is wanted: it is too large to be handed around for every text.
+    scan: &'a mut Scan,
     nesting: Nesting,
     last_end: usize,
     /// A statement so far began or ended a transaction.
@@ -208,35 +233,21 @@ struct Reader<'a> {
 }
 
 struct Read {
-    scan: Scan,
     changes: Changes,
+    /// Of every statement all tokens were read for calls, so that none takes a lock but by a call that was seen: those that
+    /// take one by themselves do not begin like that.
+    calls_show: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(sql: &'a [u8], way: Way, nesting: Nesting) -> Self {
-        let scan = Scan {
-            class: Class::Control,
-            free: true,
-            shapes: Shapes::empty(),
-            transaction: TransactionEffect::None,
-            crosses_boundary: false,
-            commits_implicitly: false,
-            statements: 0,
-            leading: 0..sql.len(),
-            trailing: sql.len()..sql.len(),
-            infix: None,
-            doubt: Doubt::None,
-            named: None,
-            schema: None,
-            charset: None,
-            takes_lock: false,
-        };
+    fn new(sql: &'a [u8], way: Way, nesting: Nesting, scan: &'a mut Scan) -> Self {
         let lexer = Lexer::reading(sql, way.mode, way.reading);
         Self { lexer, scan, nesting, last_end: 0, passed_boundary: false, changes: Changes::default() }
     }
 
-    fn run(mut self, calls: &mut Listener<'_>) -> Read {
+    fn run(&mut self, calls: &mut Listener<'_>) -> Read {
         let mut changes = Changes::default();
+        let mut calls_show = true;
         while let Some(first) = self.next() {
             if first.kind == SEMICOLON {
                 continue;
@@ -249,7 +260,11 @@ impl<'a> Reader<'a> {
             // What a statement changes matters only to those behind it.
             changes = self.changes;
             self.scan.statements = self.scan.statements.saturating_add(1);
-            let verb = self.verb(first);
+            let verb = match self.usual_verb(&first) {
+                Some(verb) => verb,
+                None => self.verb(first),
+            };
+            calls_show &= verb.from.is_some_and(|from| from.start == first.start);
             let mut nobody = None;
             let calls = if verb.rest == Rest::Irrelevant { &mut nobody } else { &mut *calls };
             let (found, end) = body::read(&mut self.lexer, verb.from, verb.rest.kept(), calls);
@@ -257,7 +272,8 @@ impl<'a> Reader<'a> {
             self.settle(&verb, &found);
         }
         changes.add(self.lexer.met());
-        Read { scan: self.finish(), changes }
+        self.finish();
+        Read { changes, calls_show }
     }
 
     fn next(&mut self) -> Option<Token> {
@@ -280,7 +296,7 @@ impl<'a> Reader<'a> {
                     class == Class::Control
                 }
             };
-        let scan = &mut self.scan;
+        let scan = &mut *self.scan;
         scan.class = scan.class.or_stricter(class);
         scan.free &= is_free;
         if doubt {
@@ -296,13 +312,13 @@ impl<'a> Reader<'a> {
         self.passed_boundary |= verb.commits || verb.transaction != TransactionEffect::None;
     }
 
-    fn finish(mut self) -> Scan {
+    fn finish(&mut self) {
         let in_code_comment = self.lexer.in_code_comment();
         let length = self.lexer.sql().len();
         let comments = self.lexer.comments();
         let after = self.last_end.max(comments.last_code_end).min(length);
         let found = comments.found.filter(|(start, _)| *start < self.last_end);
-        let mut scan = self.scan;
+        let scan = &mut *self.scan;
         if scan.statements > 0 {
             scan.trailing = after..length;
             scan.infix = found.map(|(start, end)| start..end);
@@ -323,7 +339,6 @@ impl<'a> Reader<'a> {
             scan.named = None;
             scan.schema = None;
         }
-        scan
     }
 
     /// What the text in a string literal is, if it can be read without much ado.
@@ -339,7 +354,10 @@ impl<'a> Reader<'a> {
         }
         let mode = Mode { extent: Extent::Whole, ..self.lexer.mode() };
         let way = Way { mode, reading: Default::default() };
-        Some(Reader::new(text.get(..length)?, way, Nesting::Literal).run(&mut None).scan)
+        let text = text.get(..length)?;
+        let mut scan = Scan::of_nothing(text);
+        Reader::new(text, way, Nesting::Literal, &mut scan).run(&mut None);
+        Some(scan)
     }
 }
 

@@ -81,6 +81,10 @@ impl Decision<'_> {
         if is_gated {
             question.mind_gates();
         }
+        // Nobody need know the time for what no rule can concern.
+        if !is_gated && !self.asker.who.may_match(self.policy, question) {
+            return self.pass(concerning, 0);
+        }
         let now = self.keeper.now();
         let judgement = self.asker.who.judge(self.policy, question, now);
         if !judgement.matched && !is_gated {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use admission::Note;
 use statement::locks::LockEffect;
-use statement::{kill, locks};
+use statement::{Glance, kill, locks};
 use wire::packet::HEADER_LENGTH;
 use wire::{BulkExecute, Command, Execute, Query};
 
@@ -98,10 +98,15 @@ impl Session {
     fn read_sql(&self, payload: &[u8], offset: usize, whole: bool, reading: &mut Reading) {
         let Some(sql) = payload.get(offset..) else { return };
         let mode = self.mode(whole);
-        reading.locks = locks::effect(sql, mode);
-        let mut kills = kill::find(sql, mode).peekable();
-        if kills.peek().is_some() {
-            reading.killed = kills.map(|target| target.id).collect();
+        let glance = Glance::of(sql);
+        if glance.may_lock {
+            reading.locks = locks::effect(sql, mode);
+        }
+        if glance.may_kill {
+            reading.killed = kill::find(sql, mode).map(|target| target.id).collect();
+            if reading.killed.is_empty() {
+                return;
+            }
             let registry = &self.shared.registry;
             // A translated text may be shorter, which a command that is not here whole cannot become.
             if !whole {

@@ -17,7 +17,8 @@ const KEPT_TYPES: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Statements {
-    by_id: HashMap<u32, Prepared>,
+    /// Looked into several times an EXECUTE. The ids are the upstream's, so nobody chooses them to collide.
+    by_id: HashMap<u32, Prepared, foldhash::fast::RandomState>,
     last: Option<u32>,
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Seen {
     pub(crate) warned: u32,
     pub(crate) stricter_by_claim: u32,
     pub(crate) parsed: u32,
+    /// It was seen at once that nothing matches.
+    pub(crate) idle: u32,
     pub(crate) shielded: u32,
     pub(crate) thresholds: u32,
     pub(crate) skips: u32,
@@ -29,11 +31,12 @@ pub(crate) struct Seen {
 pub(crate) struct Asking<'a> {
     asked: &'a Asked,
     parsed: Cell<u32>,
+    gated: bool,
 }
 
 impl<'a> Asking<'a> {
     pub(crate) fn new(asked: &'a Asked) -> Asking<'a> {
-        Asking { asked, parsed: Cell::new(0) }
+        Asking { asked, parsed: Cell::new(0), gated: true }
     }
 }
 
@@ -62,6 +65,10 @@ impl Query for Asking<'_> {
             Touched::Unknown => Tables::Unknown,
         }
     }
+
+    fn exemption_matters(&self) -> bool {
+        self.gated
+    }
 }
 
 /// Panics if they disagree.
@@ -81,6 +88,7 @@ pub(crate) fn check(
     let (on_trusted, parsed) = judge(trusted);
     let (on_all, _) = judge(all);
     let stands = on_trusted.stricter(on_all);
+    seen.idle += u32::from(is_idle(&set, trusted, asked, now, default_mode));
     assert_monotone(&on_trusted, &stands);
     seen.cases += 1;
     seen.parsed += parsed;
@@ -113,6 +121,20 @@ fn judge_one<'s>(set: &'s RuleSet, case: &oracle::Case) -> (Judgement<'s>, u32) 
         assert_ne!(with_warned, judgement.enforced);
     }
     (judgement, query.parsed.get())
+}
+
+/// Whether a query that no gate restricts is seen to match nothing; then judging finds the same.
+fn is_idle(set: &RuleSet, identity: &Identity, asked: &Asked, now: Timestamp, default_mode: Mode) -> bool {
+    let candidates = set.candidates(identity);
+    let mut idle = false;
+    for gated in [true, false] {
+        let query = Asking { gated, ..Asking::new(asked) };
+        idle = !set.may_match(&candidates, &query);
+        let judgement = set.judge(&candidates, identity, &query, now, default_mode);
+        assert!(!(idle && judgement.matched), "{judgement:?} {asked:?}");
+        assert!(!idle || query.parsed.get() == 0, "{asked:?}");
+    }
+    idle
 }
 
 fn assert_same(fields: &Fields, expected: &Expected, rules: &[Rule]) {

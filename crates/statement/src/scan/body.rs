@@ -3,6 +3,7 @@
 use super::Listener;
 use super::arms::Arms;
 use super::keyword::Keyword;
+use super::seen::{Seen, Set};
 use crate::starts::SEMICOLON;
 use crate::words::{Own, look_up};
 use crate::{Kind, Lexer, Server, Shapes, Token};
@@ -38,7 +39,31 @@ pub(super) enum Kept {
     NoShapes,
 }
 
+const BEGINNINGS: Set = Set::of([Seen::NOTHING, Seen::OPEN]);
+/// What a name goes on after.
+const NAMES: Set = Set::of([Seen::QUOTED, Seen::DOT]);
+const CHANGES: Set = Set::of([Seen::word(Keyword::Insert), Seen::word(Keyword::Replace)]);
+const BEFORE_COLUMNS: Set = Set::of([
+    Seen::COMMA,
+    Seen::DOT,
+    Seen::word(Keyword::Select),
+    Seen::word(Keyword::SelectModifier),
+    Seen::word(Keyword::Distinct),
+]);
+const BEFORE_DEFINITIONS: Set = Set::of([
+    Seen::word(Keyword::As),
+    Seen::word(Keyword::Into),
+    Seen::word(Keyword::Table),
+    Seen::word(Keyword::With),
+    Seen::word(Keyword::Recursive),
+    // Nothing that is complete is followed by an expression.
+    Seen::CLOSE,
+    Seen::LITERAL,
+    Seen::EMPTY_STRING,
+]);
+
 /// Reads on to the statement's end. `first` is read already; `calls` hears of every call that may be somebody's own function.
+#[inline]
 pub(super) fn read(
     lexer: &mut Lexer<'_>,
     first: Option<Token>,
@@ -48,12 +73,11 @@ pub(super) fn read(
     let mut body = Body::new(lexer.sql(), kept, lexer.mode().server);
     let mut end = 0;
     let mut token = first;
-    while let Some(current) = token {
-        if current.kind == SEMICOLON {
-            break;
-        }
+    while let Some(current) = token
+        && current.kind != SEMICOLON
+    {
         end = current.end;
-        body.take(current, lexer.text(&current), calls);
+        body.take(&current, calls);
         token = lexer.next();
     }
     (body.end(), end)
@@ -75,17 +99,6 @@ struct Body<'a> {
     open: [Parentheses; 32],
     /// How many of them are a CONCAT's.
     concats: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Nothing,
-    Word(Keyword),
-    /// A word in quotes of any kind.
-    Quoted,
-    EmptyString,
-    Literal,
-    Symbol(u8),
 }
 
 #[derive(Clone, Copy)]
@@ -126,7 +139,7 @@ impl<'a> Body<'a> {
             found: Found::default(),
             arms,
             depth: 0,
-            before: [Seen::Nothing; 2],
+            before: [Seen::NOTHING; 2],
             name: None,
             target: false,
             open: [Parentheses::Plain; 32],
@@ -134,56 +147,68 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn take(&mut self, token: Token, text: &[u8], calls: &mut Listener<'_>) {
-        if self.before[0] == Seen::Word(Keyword::From) {
-            self.after_from(token, text);
+    #[inline]
+    fn take(&mut self, token: &Token, calls: &mut Listener<'_>) {
+        let before = self.before[0];
+        let keyword = match token.kind {
+            // After a dot every word is a name.
+            Kind::Word if before != Seen::DOT => Keyword::of(self.text(token)),
+            Kind::Word | Kind::QuotedWord | Kind::String | Kind::Number | Kind::Variable | Kind::Symbol(_) => {
+                Keyword::None
+            }
+        };
+        if before == Seen::word(Keyword::From) {
+            self.after_from(keyword);
         }
         let seen = match token.kind {
-            Kind::Word => self.word(token, text),
+            Kind::Word => self.word(token, keyword),
             Kind::QuotedWord => {
                 self.named(token, true);
-                Seen::Quoted
+                Seen::QUOTED
             }
-            Kind::String => self.string(token, text),
-            Kind::Number => Seen::Literal,
+            Kind::String => self.string(token),
+            Kind::Number => Seen::LITERAL,
             Kind::Variable => {
-                self.found.heavy |= self.concats > 0 && !text.starts_with(b"@@");
-                Seen::Literal
+                self.found.heavy |= self.concats > 0 && !self.text(token).starts_with(b"@@");
+                Seen::LITERAL
             }
             Kind::Symbol(symbol) => self.symbol(symbol, token, calls),
         };
         // INSERT( and REPLACE( are functions; anything else behind these words is a statement.
-        let changed = matches!(self.before[0], Seen::Word(Keyword::Insert | Keyword::Replace));
-        self.found.writes |= changed && seen != Seen::Symbol(b'(');
-        if !matches!(seen, Seen::Word(_) | Seen::Quoted | Seen::Symbol(b'.')) {
+        if before.is_in(CHANGES) {
+            self.found.writes |= seen != Seen::OPEN;
+        }
+        if !(seen.is_word() || seen.is_in(NAMES)) {
             self.name = None;
         }
-        self.before = [seen, self.before[0]];
+        self.before = [seen, before];
+    }
+
+    fn text(&self, token: &Token) -> &'a [u8] {
+        self.sql.get(token.start..token.end).unwrap_or_default()
     }
 
     fn end(mut self) -> Found {
         self.found.shapes = self.arms.end();
-        self.found.writes |= matches!(self.before[0], Seen::Word(Keyword::Insert | Keyword::Replace));
+        self.found.writes |= self.before[0].is_in(CHANGES);
         self.found
     }
 
-    fn word(&mut self, token: Token, text: &[u8]) -> Seen {
-        // After a dot every word is a name.
-        let after_dot = self.before[0] == Seen::Symbol(b'.');
-        let keyword = if after_dot { Keyword::None } else { Keyword::of(text) };
+    #[inline]
+    fn word(&mut self, token: &Token, keyword: Keyword) -> Seen {
         self.named_keyword(token, keyword);
         if keyword != Keyword::None {
             self.keyword(keyword);
-        } else if after_dot && text.eq_ignore_ascii_case(b"NEXTVAL") {
+        } else if self.before[0] == Seen::DOT && self.text(token).eq_ignore_ascii_case(b"NEXTVAL") {
             // Oracle's way: `sequence.nextval`.
             self.found.writes |= !matches!(self.server, Server::MySql(_));
         }
-        Seen::Word(keyword)
+        Seen::word(keyword)
     }
 
     fn keyword(&mut self, keyword: Keyword) {
-        let after = |before: Keyword| self.before[0] == Seen::Word(before);
-        let begins = matches!(self.before[0], Seen::Nothing | Seen::Symbol(b'('));
+        let after = |before: Keyword| self.before[0] == Seen::word(before);
+        let begins = self.before[0].is_in(BEGINNINGS);
         match keyword {
             Keyword::Select => {
                 self.found.queries = self.found.queries.saturating_add(1);
@@ -217,7 +242,7 @@ impl<'a> Body<'a> {
             Keyword::Limit => self.arms.limit(self.depth),
             Keyword::SetOperation => self.arms.set_operation(self.depth),
             Keyword::Regexp | Keyword::Like => self.found.pattern = true,
-            Keyword::Insert | Keyword::Replace => self.target = self.before[0] == Seen::Nothing,
+            Keyword::Insert | Keyword::Replace => self.target = self.before[0] == Seen::NOTHING,
             // PREVIOUS VALUE FOR a sequence, which is a table.
             Keyword::For => self.found.table |= after(Keyword::Value),
             Keyword::As
@@ -235,8 +260,8 @@ impl<'a> Body<'a> {
     }
 
     /// Whatever is behind FROM is a table, or makes one: `t`, `(`, `{oj …}`; only DUAL is none.
-    fn after_from(&mut self, token: Token, text: &[u8]) {
-        if token.kind == Kind::Word && Keyword::of(text) == Keyword::Dual {
+    fn after_from(&mut self, keyword: Keyword) {
+        if keyword == Keyword::Dual {
             self.arms.list_ends(self.depth);
         } else {
             self.found.table = true;
@@ -244,16 +269,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn string(&mut self, token: Token, text: &[u8]) -> Seen {
+    fn string(&mut self, token: &Token) -> Seen {
+        let text = self.text(token);
         // Under ANSI_QUOTES, which does not show, it is a name.
         if text.first() == Some(&b'"') {
             self.named(token, true);
-            return if text.len() == 2 { Seen::EmptyString } else { Seen::Quoted };
+            return if text.len() == 2 { Seen::EMPTY_STRING } else { Seen::QUOTED };
         }
-        if text.len() == 2 { Seen::EmptyString } else { Seen::Literal }
+        if text.len() == 2 { Seen::EMPTY_STRING } else { Seen::LITERAL }
     }
 
-    fn named_keyword(&mut self, token: Token, keyword: Keyword) {
+    fn named_keyword(&mut self, token: &Token, keyword: Keyword) {
         if self.target && matches!(keyword, Keyword::InsertModifier | Keyword::SelectModifier | Keyword::Into) {
             self.name = None;
             return;
@@ -261,53 +287,48 @@ impl<'a> Body<'a> {
         self.named(token, false);
     }
 
-    fn named(&mut self, token: Token, quoted: bool) {
+    fn named(&mut self, token: &Token, quoted: bool) {
         let place = match self.before[0] {
             _ if std::mem::take(&mut self.target) => Place::Definition,
-            Seen::Symbol(b'.') => match self.name {
+            Seen::DOT => match self.name {
                 Some(Name { place: Place::Definition, .. }) => Place::Definition,
                 Some(Name { place: Place::Expression | Place::Member, .. }) | None => Place::Member,
             },
-            Seen::Word(
-                Keyword::As | Keyword::Into | Keyword::Table | Keyword::With | Keyword::Recursive,
-            )
-            // Nothing that is complete is followed by an expression.
-            | Seen::Symbol(b')')
-            | Seen::Literal
-            | Seen::EmptyString => Place::Definition,
-            Seen::Nothing | Seen::Word(_) | Seen::Quoted | Seen::Symbol(_) => Place::Expression,
+            before if before.is_in(BEFORE_DEFINITIONS) => Place::Definition,
+            _ => Place::Expression,
         };
         self.name = Some(Name { start: token.start, end: token.end, quoted, place });
     }
 
-    fn symbol(&mut self, symbol: u8, token: Token, calls: &mut Listener<'_>) -> Seen {
+    fn symbol(&mut self, symbol: u8, token: &Token, calls: &mut Listener<'_>) -> Seen {
         match symbol {
             b'(' => {
-                let is_after_name = matches!(self.before[0], Seen::Word(_) | Seen::Quoted);
+                let is_after_name = self.before[0].is_word() || self.before[0] == Seen::QUOTED;
                 let kind = match self.name.filter(|_| is_after_name) {
                     Some(name) => self.call(name, token, calls),
                     None => Parentheses::Plain,
                 };
                 self.open(kind);
+                Seen::OPEN
             }
-            b')' => self.close(),
+            b')' => {
+                self.close();
+                Seen::CLOSE
+            }
+            b'.' => Seen::DOT,
+            b',' => Seen::COMMA,
             b'*' => {
-                let begins = matches!(
-                    self.before[0],
-                    Seen::Symbol(b',' | b'.')
-                        | Seen::Word(Keyword::Select | Keyword::SelectModifier | Keyword::Distinct)
-                );
-                if begins {
+                if self.before[0].is_in(BEFORE_COLUMNS) {
                     self.arms.star(self.depth);
                 }
+                Seen::SYMBOL
             }
-            _ => {}
+            _ => Seen::SYMBOL,
         }
-        Seen::Symbol(symbol)
     }
 
     /// A name with a `(` behind it.
-    fn call(&mut self, name: Name, parenthesis: Token, calls: &mut Listener<'_>) -> Parentheses {
+    fn call(&mut self, name: Name, parenthesis: &Token, calls: &mut Listener<'_>) -> Parentheses {
         let text = self.sql.get(name.start..name.end).unwrap_or_default();
         let text = match text {
             [b'`' | b'"', inside @ .., b'`' | b'"'] => inside,
@@ -346,7 +367,7 @@ impl<'a> Body<'a> {
     }
 
     fn open(&mut self, kind: Parentheses) {
-        if self.before[0] == Seen::Symbol(b')') {
+        if self.before[0] == Seen::CLOSE {
             self.arms.reopen(self.depth);
         }
         match self.open.get_mut(self.depth as usize) {
@@ -363,7 +384,7 @@ impl<'a> Body<'a> {
             Some(Parentheses::Concat) => self.concats = self.concats.saturating_sub(1),
             // REPLACE(x, y, '') only takes away.
             Some(Parentheses::Replace) => {
-                self.found.heavy |= self.before != [Seen::EmptyString, Seen::Symbol(b',')];
+                self.found.heavy |= self.before != [Seen::EMPTY_STRING, Seen::COMMA];
             }
             Some(Parentheses::Plain) | None => {}
         }

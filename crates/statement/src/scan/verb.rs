@@ -1,6 +1,7 @@
 //! What a statement is by its first words.
 
 use super::body::Kept;
+use super::keyword::Keyword;
 use super::{NamedStatement, Reader, Source, TransactionEffect, set};
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
 use crate::{CharsetChange, Class, Kind, Token};
@@ -75,6 +76,23 @@ impl Verb {
 const LEVELS: usize = 4;
 
 impl Reader<'_> {
+    /// Of the words that nearly all texts begin with.
+    #[inline(always)]
+    pub(super) fn usual_verb(&self, first: &Token) -> Option<Verb> {
+        if first.kind != Kind::Word {
+            return None;
+        }
+        let keyword = Keyword::of(self.lexer.text(first));
+        if matches!(keyword, Keyword::Select | Keyword::With | Keyword::Values | Keyword::Table) {
+            Some(Verb::new(Class::Read, Rest::Query, Some(*first)))
+        } else if matches!(keyword, Keyword::Insert | Keyword::Replace | Keyword::Update | Keyword::Delete) {
+            Some(Verb::new(Class::Write, Rest::Change, Some(*first)))
+        } else {
+            None
+        }
+    }
+
+    #[inline(never)]
     pub(super) fn verb(&mut self, first: Token) -> Verb {
         let mut first = first;
         for _ in 0..LEVELS {
@@ -95,14 +113,20 @@ impl Reader<'_> {
         if first.kind != Kind::Word {
             return Ok(Verb::unparsed(Some(first)));
         }
-        let mut word = [0; 16];
         let text = self.lexer.text(&first);
+        if let Some(verb) = self.usual_verb(&first) {
+            return Ok(verb);
+        }
+        self.rarer_verb(first, text)
+    }
+
+    #[inline(never)]
+    fn rarer_verb(&mut self, first: Token, text: &[u8]) -> Result<Verb, Option<Token>> {
+        let mut word = [0; 16];
         let Some(lower) = word.get_mut(..text.len()) else { return Ok(Verb::unparsed(Some(first))) };
         lower.copy_from_slice(text);
         lower.make_ascii_lowercase();
         Ok(match &*lower {
-            b"select" | b"with" | b"values" | b"table" => Verb::new(Class::Read, Rest::Query, Some(first)),
-            b"insert" | b"replace" | b"update" | b"delete" => Verb::new(Class::Write, Rest::Change, Some(first)),
             b"set" => return self.set(),
             b"commit" | b"rollback" => self.ends(&first),
             b"begin" => self.begin(),
