@@ -75,6 +75,14 @@ impl Attempt {
         self.arrival.checked_add(allowed).unwrap_or_else(|| self.arrival + AGES)
     }
 
+    /// How much of this pause before a refusal there may be. What may hold locks waits a second at the most, in all.
+    pub fn pause(&self, wanted: Duration, now: Instant) -> Duration {
+        match self.bound {
+            Bound::Full => wanted,
+            Bound::Brief | Bound::Locked => wanted.min((self.arrival + BRIEF).saturating_duration_since(now)),
+        }
+    }
+
     /// `roll` gives numbers from 0 to 1, 1 not among them.
     pub fn step(
         &mut self,

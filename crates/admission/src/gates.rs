@@ -1,8 +1,8 @@
 //! The gates at work: which restrict anything now, in one word that every decision reads; what runs; and what the laws say
 //! after each sample.
 //!
-//! Sessions read the word and count in [`InFlight`]. Everything else is done by the one who measures, once a sample, and by
-//! what a restricting gate concerns.
+//! Sessions read the word and count in [`InFlight`]; where so many begin that it may be too much, they look themselves. Everything
+//! else is done by the one who measures, once a sample, and by what a restricting gate concerns.
 
 mod in_flight;
 mod latency;
@@ -41,7 +41,7 @@ pub struct Gates {
     kept: Mutex<HashMap<Slot, Kept>>,
     /// What sessions have turned, and nobody has told yet.
     untold: Mutex<Vec<Turned>>,
-    /// Somebody waits.
+    /// Somebody waits, or there is something to tell.
     wanted: Notify,
     seen: ArcSwap<Seen>,
 }
@@ -162,6 +162,8 @@ impl Gates {
 
     /// What the servers said, to every gate whose time has come. Whoever can go then goes. The gates whose state has changed.
     pub fn observe(&self, board: &Board, moment: &Moment) -> Vec<Turned> {
+        // Who still waits at a gate then waits for it, and not for another.
+        self.limits.release();
         let mut kept = self.kept();
         let mut turned = Vec::new();
         for (slot, kept) in kept.iter_mut() {
@@ -189,7 +191,7 @@ impl Gates {
         let aggregate = board.aggregate(&settings.metric, settings.scope, fresh);
         let replicas = board.replicas(&settings.metric, settings.scope, fresh);
         let is_lag = *settings.metric == *BuiltIn::ReplicationLag.as_str();
-        let (in_flight, waiting) = self.limits_of(kept.mode).at_gate(slot);
+        let (in_flight, waiting) = self.limits_of(kept.mode).waiting_at(slot);
         let flow = kept.gate.observe(&Observation {
             now: moment.now,
             aggregate,
@@ -210,8 +212,9 @@ impl Gates {
 
     /// Between two samples: whether more comes already than can be borne. The gates whose state has changed.
     pub fn glance(&self, now: Instant) -> Vec<Turned> {
+        let mut kept = self.kept();
         let mut turned = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
-        turned.extend(self.glance_at_all(&mut self.kept(), now));
+        turned.extend(self.glance_at_all(&mut kept, now));
         turned
     }
 
@@ -229,15 +232,16 @@ impl Gates {
             self.in_flight.looked(shard, self.allows(&kept));
             return;
         }
-        drop(kept);
+        // Before anybody else looks, so that it is told in the order in which it happened.
         self.untold.lock().unwrap_or_else(PoisonError::into_inner).extend(turned);
+        drop(kept);
         self.wanted.notify_one();
     }
 
     fn glance_at_all(&self, kept: &mut HashMap<Slot, Kept>, now: Instant) -> Vec<Turned> {
         let work = self.in_flight.work();
         let mut turned = Vec::new();
-        for (slot, kept) in kept.iter_mut() {
+        for (slot, kept) in kept.iter_mut().filter(|(_, kept)| kept.gate.allows(work).is_some()) {
             let before = kept.gate.state();
             if let Some(flow) = kept.gate.glance(work, f64::from(self.in_flight.of(*slot)), now) {
                 self.limits_of(kept.mode).set_flow(*slot, flow, value_of(kept.aggregate));

@@ -119,7 +119,8 @@ pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
             let fingerprint = held.question.known.as_ref().map(|(fingerprint, _)| *fingerprint);
             let refusal = stopped.refuse(&held.policy, &held.asker, || fingerprint, &mut held.dice);
             held.seat.ends(End::Rejected);
-            sleep(pause(&held.policy.defaults, &mut held.dice)).await;
+            let wanted = pause(&held.policy.defaults, &mut held.dice);
+            sleep(held.attempt.pause(wanted, Instant::now())).await;
             Err(refusal)
         }
     }

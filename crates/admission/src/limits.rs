@@ -132,6 +132,13 @@ impl Limits {
         (state.pools.running(slot), state.pools.waiting_for(slot))
     }
 
+    /// The same, but that who waits where there is room waits for something else.
+    pub fn waiting_at(&self, slot: Slot) -> (f64, usize) {
+        let state = self.lock();
+        let waiting = if state.pools.has_room_at(slot) { 0 } else { state.pools.waiting_for(slot) };
+        (state.pools.running(slot), waiting)
+    }
+
     /// Units that wait for a gate, or for a threshold that a rule sets at it.
     pub fn held_at(&self, slot: Slot) -> usize {
         self.lock().pools.held_at(slot)

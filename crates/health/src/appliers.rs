@@ -20,12 +20,17 @@ pub struct Backlog<'a> {
     /// All that has been committed through us.
     pub work: Work,
     pub waiting: usize,
+    /// Statements that run.
+    pub in_flight: f64,
     /// Seconds.
     pub threshold: f64,
     /// Between two samples.
     pub interval: Duration,
     pub now: Instant,
 }
+
+/// A replica that is far away never shows the last beat in time. If nothing piles up for so many samples, it keeps up all the same.
+const FAR_AWAY: u32 = 12;
 
 /// Who keeps up has no more before it than came in so many samples: a beat is up to one old, and so is the look at it.
 const KEEPS_UP_WITHIN: f64 = 2.5;
@@ -39,7 +44,12 @@ pub struct Appliers {
     committed: f64,
     /// What the one that is furthest behind still has to do, in the same terms.
     before_it: f64,
+    /// Samples in which nothing piled up.
+    level: u32,
     keeps_up: bool,
+    in_flight: f64,
+    /// Of the one that is furthest behind, in seconds.
+    wait: f64,
 }
 
 /// A replica that is behind.
@@ -68,7 +78,13 @@ impl Appliers {
                 late.push(Late { price, usual, wait: price.of(backlog.work - applied) });
             }
         }
+        self.wait = late.iter().map(|late| late.wait).fold(0.0, f64::max);
         late
+    }
+
+    /// Seconds until what is committed now will be there, as far as anybody knows.
+    pub fn wait(&self) -> f64 {
+        self.wait
     }
 
     /// What was committed since the sample before, a second: transactions of a row each.
@@ -92,6 +108,11 @@ impl Appliers {
         Some((Price::UNKNOWN.of(work - before), now.saturating_duration_since(at)))
     }
 
+    /// Of so many that run now, how many have begun since the sample before.
+    pub fn begun(&self, in_flight: f64) -> f64 {
+        (in_flight - self.in_flight).max(0.0)
+    }
+
     fn count(&mut self, backlog: &Backlog<'_>) {
         let since = self.since(backlog.work, backlog.now).filter(|(_, passed)| !passed.is_zero());
         self.committed = since.map_or(0.0, |(committed, passed)| committed / passed.as_secs_f64());
@@ -101,7 +122,14 @@ impl Appliers {
         self.before_it = applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).fold(0.0, f64::max);
         // One beat is always on its way.
         let shows = backlog.replicas.iter().all(|replica| replica.lag <= backlog.interval.as_secs_f64());
-        self.keeps_up = shows && self.before_it <= on_its_way;
+        self.level = if self.before_it <= on_its_way { self.level.saturating_add(1) } else { 0 };
+        self.keeps_up = self.level > if shows { 0 } else { FAR_AWAY };
+        self.in_flight = backlog.in_flight;
+    }
+
+    /// Whether anybody has been looked at.
+    pub fn have_looked(&self) -> bool {
+        self.before.is_some()
     }
 
     pub fn any_behind(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::appliers::{Appliers, Backlog};
+use crate::appliers::Backlog;
 use crate::board::{Aggregate, Replica};
 use crate::control::paced::Pace;
 use crate::control::permits::Crowd;
@@ -39,8 +39,9 @@ pub struct Gate {
 #[derive(Debug)]
 enum Law {
     Paced(Paced),
-    /// Lag is foreseen where the backlog is known.
-    Permits(Permits, Appliers),
+    /// Where the metric is a lag, and so the backlog is known: the lag is foreseen, and before the first overload the rate rises as
+    /// it does when it is paced. When lag shows, a crowd has committed many times of what is borne.
+    Permits(Permits, Paced),
     Binary(Binary),
 }
 
@@ -48,7 +49,7 @@ impl Law {
     fn new(control: Control) -> Law {
         match control {
             Control::Paced => Law::Paced(Paced::default()),
-            Control::Permits => Law::Permits(Permits::default(), Appliers::default()),
+            Control::Permits => Law::Permits(Permits::default(), Paced::default()),
             Control::Binary => Law::Binary(Binary::default()),
         }
     }
@@ -177,14 +178,16 @@ impl Gate {
     pub fn borne(&self) -> Option<f64> {
         match &self.law {
             Law::Paced(paced) => Some(paced.borne()),
-            Law::Permits(..) | Law::Binary(_) => None,
+            Law::Permits(_, scout) => scout.has_looked().then(|| scout.borne()),
+            Law::Binary(_) => None,
         }
     }
 
     /// What was known before a restart.
     pub fn remember(&mut self, borne: f64) {
-        if let Law::Paced(paced) = &mut self.law {
-            *paced = Paced::remembering(borne);
+        match &mut self.law {
+            Law::Paced(paced) | Law::Permits(_, paced) => *paced = Paced::remembering(borne),
+            Law::Binary(_) => {}
         }
     }
 
@@ -210,11 +213,11 @@ impl Gate {
         self.flow
     }
 
-    /// Between two samples: whether what has been committed since the last one, and what is under way, is too much already.
-    pub fn glance(&mut self, work: Work, under_way: f64, now: Instant) -> Option<Flow> {
+    /// Between two samples: whether what has been committed or begun since the last one is too much already.
+    pub fn glance(&mut self, work: Work, in_flight: f64, now: Instant) -> Option<Flow> {
         match (&mut self.law, self.flow) {
-            (Law::Paced(paced), Flow::Open) if self.state == State::Open => {
-                let pace = paced.glance(work, under_way, now)?;
+            (Law::Paced(paced) | Law::Permits(_, paced), Flow::Open) if self.state == State::Open => {
+                let pace = paced.glance(work, in_flight, now)?;
                 (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
                 Some(self.flow)
             }
@@ -225,7 +228,7 @@ impl Gate {
     /// How many more may begin before somebody must [`glance`](Gate::glance). `None`: as many as come.
     pub fn allows(&self, work: Work) -> Option<f64> {
         match (&self.law, self.flow) {
-            (Law::Paced(paced), Flow::Open) if self.state == State::Open => paced.allows(work),
+            (Law::Paced(paced) | Law::Permits(_, paced), Flow::Open) if self.state == State::Open => paced.allows(work),
             _ => None,
         }
     }
@@ -275,30 +278,35 @@ impl Gate {
             replicas: observed.replicas,
             work: observed.work,
             waiting: observed.waiting,
+            in_flight: observed.in_flight,
             threshold,
             interval,
             now: observed.now,
         };
         match &mut self.law {
-            Law::Paced(paced) => {
-                match paced.observe(&backlog) {
-                    // Never less than the trickle, whatever the backlog.
-                    Some(pace) if pace.transactions_a_second() < trickle => Limit::Flow(Flow::Trickle(trickle)),
-                    Some(pace) => Limit::Flow(Flow::Paced(pace)),
-                    None => Limit::None,
-                }
-            }
-            Law::Permits(permits, appliers) => {
-                let foreseen = appliers.observe(&backlog).iter().map(|late| late.wait).fold(value, f64::max);
-                let crowd = Crowd {
-                    value: foreseen,
-                    keeps_up: appliers.keep_up(),
+            Law::Paced(paced) => paced.observe(&backlog).map_or(Limit::None, |pace| Limit::paced(pace, trickle)),
+            Law::Permits(permits, scout) => {
+                let is_lag = !observed.replicas.is_empty();
+                let pace = if is_lag { scout.observe(&backlog) } else { None };
+                let had_pool = permits.has_pool();
+                let pool = permits.observe(Crowd {
+                    value: scout.foreseen().max(value),
+                    overloaded: scout.is_behind(),
+                    keeps_up: !is_lag || scout.keeps_up(),
                     threshold,
                     in_flight: observed.in_flight,
                     waiting: observed.waiting,
                     now: observed.now,
-                };
-                permits.observe(crowd).map_or(Limit::None, |pool| Limit::Flow(Flow::AtOnce(pool)))
+                });
+                match (pool, pace) {
+                    (Some(pool), _) => Limit::Flow(Flow::AtOnce(pool)),
+                    (None, _) if had_pool => {
+                        scout.calm_down();
+                        Limit::None
+                    }
+                    (None, Some(pace)) if scout.is_rising() => Limit::paced(pace, trickle),
+                    (None, _) => Limit::None,
+                }
             }
             Law::Binary(binary) => {
                 if binary.observe(value, threshold) {
@@ -376,6 +384,14 @@ enum Limit {
     None,
     Flow(Flow),
     Closed,
+}
+
+impl Limit {
+    /// Never less than the trickle, whatever the backlog.
+    fn paced(pace: Pace, trickle: f64) -> Limit {
+        let enough = pace.transactions_a_second() >= trickle;
+        Limit::Flow(if enough { Flow::Paced(pace) } else { Flow::Trickle(trickle) })
+    }
 }
 
 #[cfg(test)]

@@ -102,11 +102,17 @@ fn paced_follows_a_replica_that_becomes_slower() {
 #[test]
 fn permits_without_a_heartbeat_stay_near_the_threshold() {
     let few = Storm { control: Some(Control::Permits), heartbeat: false, service: 0.002, ..second() };
-    for (name, storm) in
-        [("permits", permits()), ("permits, 1 s", Storm { threshold: 1.0, ..permits() }), ("permits, 1 s, fast", few)]
-    {
+    // A primary that commits forty times of what the replica applies, and one at a time ten times.
+    let rig = Storm { primary: 19_000.0, service: 0.0005, price: |_| (0.0025, 0.0), ..few.clone() };
+    for (name, storm) in [
+        ("permits", permits()),
+        ("permits, 1 s", Storm { threshold: 1.0, ..permits() }),
+        ("permits, 1 s, fast", few),
+        ("permits, 1 s, very fast", rig),
+    ] {
         let figures = worst(name, &storm);
         assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.first_peak < 2.0 * storm.threshold, "{name}: {figures:?}");
         assert!(figures.used > 0.85, "{name}: {figures:?}");
     }
 }

@@ -14,6 +14,9 @@ use crate::settings::{Address, Endpoint};
 use crate::trouble::is_syntax;
 
 const AGAIN: Duration = Duration::from_secs(10);
+/// A primary that was made one a moment ago gains its replicas one by one: so often it is asked again soon.
+const SOON: Duration = Duration::from_secs(1);
+const OFTEN: u32 = 30;
 /// A primary has a few; a list that is longer is not asked through.
 const MOST: usize = 64;
 
@@ -21,6 +24,8 @@ pub(crate) struct Discovery {
     primary: Endpoint,
     found: watch::Sender<Found>,
     after: Option<Instant>,
+    /// So many more times it is asked again soon.
+    soon: u32,
     complaints: Complaints,
 }
 
@@ -47,12 +52,13 @@ struct Told {
 impl Discovery {
     pub(crate) fn new(primary: Endpoint, found: watch::Sender<Found>) -> Discovery {
         let complaints = Complaints::new("the primary does not tell its replicas");
-        Discovery { primary, found, after: None, complaints }
+        Discovery { primary, found, after: None, soon: 0, complaints }
     }
 
-    /// Another primary: it is asked at once.
+    /// Another primary: it is asked at once, and often while its replicas turn to it.
     pub(crate) fn start_anew(&mut self) {
         self.after = None;
+        self.soon = OFTEN;
     }
 
     /// If it is time. A look that fails leaves the list as it is.
@@ -68,7 +74,8 @@ impl Discovery {
         match asked.await {
             Ok(told) => {
                 self.complaints.fine();
-                self.after = Some(now + AGAIN);
+                self.after = Some(now + if self.soon > 0 { SOON } else { AGAIN });
+                self.soon = self.soon.saturating_sub(1);
                 let addresses = addresses(&told, &self.primary.address).into_iter();
                 let replicas = addresses.map(|address| self.primary.beside(address)).collect();
                 self.found.send_replace(Found { of: told.own_id, replicas });

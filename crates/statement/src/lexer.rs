@@ -475,7 +475,7 @@ impl Iterator for Lexer<'_> {
 }
 
 impl Lexer<'_> {
-    /// Gives a token that is no dot.
+    /// Gives a token; after it, no member's name begins.
     #[inline(always)]
     fn token(&mut self, kind: Kind, start: usize, end: usize) -> Option<Token> {
         self.position = end;

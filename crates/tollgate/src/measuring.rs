@@ -29,7 +29,7 @@ use own::Own;
 use remembered::Remembered;
 use traffic::Traffic;
 
-/// Between two looks while there is traffic. Gates look less often; a sudden crowd is seen by this.
+/// Between two looks while there is traffic. Gates look less often, and a sudden crowd looks itself.
 const TICK: Duration = Duration::from_millis(25);
 /// While there is none.
 const ASLEEP: Duration = Duration::from_millis(500);

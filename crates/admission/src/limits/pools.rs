@@ -200,6 +200,10 @@ impl Pools {
         self.waiting.len()
     }
 
+    pub fn has_room_at(&self, slot: Slot) -> bool {
+        self.valves.has_room(slot)
+    }
+
     /// Who waits for this gate, whatever else they wait for.
     pub fn waiting_for(&self, slot: Slot) -> usize {
         let awaited = self.pools.get(&Thing::Gate(slot)).into_iter().flat_map(|pool| &pool.awaited);

@@ -20,7 +20,7 @@ use crate::question::Question;
 use crate::refusal::Reason;
 use crate::refusing::{self, Stopped};
 use crate::stats::Effect;
-use crate::unit::{Bound, Facts, Turn, Unit};
+use crate::unit::{BRIEF, Bound, Facts, Turn, Unit};
 use crate::warned::Passing;
 
 /// A statement on its way to a verdict.
@@ -117,7 +117,7 @@ impl Decision<'_> {
         match step {
             Step::Exempt => return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, 0),
             Step::Refuse(reason) => {
-                return self.refuse(&Stopped::by(enforced.share, reason, now), question);
+                return self.refuse(&Stopped::by(enforced.share, reason, now), question, &attempt);
             }
             Step::Go => {
                 let needs = self.needs(&enforced, ahead, gated);
@@ -131,7 +131,7 @@ impl Decision<'_> {
         }
         let who = &self.asker.who;
         let Some(seat) = self.keeper.room.enter(who.user(), &self.asker.stats, &policy.queue, arrival) else {
-            return self.refuse(&Stopped::by_the_queue(), question);
+            return self.refuse(&Stopped::by_the_queue(), question, &attempt);
         };
         self.under_way.hold(self.facts, ahead.concerning);
         Verdict::Hold(Box::pin(hold(Held {
@@ -200,16 +200,18 @@ impl Decision<'_> {
         self.pass(ahead.concerning, asked)
     }
 
-    fn refuse(self, stopped: &Stopped, question: &impl Question) -> Verdict {
+    fn refuse(self, stopped: &Stopped, question: &impl Question, attempt: &Attempt) -> Verdict {
         self.asker.stats.rejected();
         let refusal = stopped.refuse(self.policy, self.asker, || question.known_fingerprint(), self.dice);
-        refusing::after(refusing::pause(&self.policy.defaults, self.dice), refusal)
+        let wanted = refusing::pause(&self.policy.defaults, self.dice);
+        refusing::after(attempt.pause(wanted, Instant::now()), refusal)
     }
 
     fn refuse_again(self, refusal: &Refusal) -> Verdict {
         self.asker.stats.rejected();
         self.asker.stats.by_rule_or_nobody(None, Reason::Transaction, Effect::Rejected);
-        refusing::after(refusing::pause(&self.policy.defaults, self.dice), refusal.clone())
+        // What its transaction has locked is locked until the client ends it.
+        refusing::after(refusing::pause(&self.policy.defaults, self.dice).min(BRIEF), refusal.clone())
     }
 
     /// It was decided about, and passes.

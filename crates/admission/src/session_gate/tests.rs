@@ -3,6 +3,7 @@
 mod claims;
 mod dice;
 mod gates;
+mod interleavings;
 mod limits;
 mod named;
 mod same_verdict;

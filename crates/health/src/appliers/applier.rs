@@ -13,6 +13,10 @@ const WINDOW: f64 = 0.5;
 const LEAST_SAMPLES: u32 = 4;
 const LONGEST: Duration = Duration::from_secs(3);
 
+/// A stop that lasted longer than this says nothing more of its speed.
+const LONGEST_MARK: f64 = 10.0;
+/// No price is endless.
+const SLOWEST: f64 = 1e-6;
 /// Of what was seen before, how much counts a second later for the speed that is remembered.
 const KEEPS: f64 = 0.8;
 
@@ -47,17 +51,23 @@ impl Applier {
         // One beat is always on its way; two are not.
         let is_behind = replica.lag > if self.behind { interval } else { 2.0 * interval };
         if !is_behind {
-            // How fast it could go cannot be seen.
+            // How fast it could go cannot be seen; next time it goes as it usually did.
             self.behind = false;
-            self.marks.clear();
-            self.marks.push_back((replica.at, applied));
+            self.speed = self.usual_speed().or(self.speed);
+            self.begin(replica.at, applied);
             return;
         }
         self.behind = true;
+        if (backlog.work - applied).is_none() {
+            // It is busy with what is not ours, and that takes none of our time.
+            self.begin(replica.at, applied);
+            return;
+        }
         match self.marks.back().copied() {
             Some((_, before)) if before == applied => {}
             Some((since, before)) => {
-                self.usual.add(applied - before, replica.at.saturating_duration_since(since).as_secs_f64());
+                let seconds = replica.at.saturating_duration_since(since).as_secs_f64();
+                self.usual.add(applied - before, seconds.min(LONGEST_MARK));
                 self.marks.push_back((replica.at, applied));
             }
             None => self.marks.push_back((replica.at, applied)),
@@ -69,6 +79,12 @@ impl Applier {
             self.marks.pop_front();
         }
         self.measure(replica.at, applied, backlog);
+    }
+
+    /// From here on.
+    fn begin(&mut self, at: Instant, applied: Work) {
+        self.marks.clear();
+        self.marks.push_back((at, applied));
     }
 
     fn measure(&mut self, at: Instant, applied: Work, backlog: &Backlog<'_>) {
@@ -83,11 +99,11 @@ impl Applier {
             // It may be at one long transaction, or at many between two beats. All that is known is that it would have done
             // everything by now if it were faster than this.
             let most = (backlog.work - applied).weighted(row) / seconds;
-            self.speed = self.speed.map(|speed| speed.min(most.max(f64::MIN_POSITIVE)));
+            self.speed = self.speed.map(|speed| speed.min(most.max(SLOWEST)));
             return;
         }
         self.weighing.look(done, seconds);
-        self.speed = Some(done.weighted(self.weighing.row()) / seconds);
+        self.speed = Some((done.weighted(self.weighing.row()) / seconds).max(SLOWEST));
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -101,8 +117,12 @@ impl Applier {
 
     /// What it costs in the long run.
     pub(super) fn usual_price(&self) -> Option<Price> {
+        self.usual_speed().map(|speed| self.price(speed))
+    }
+
+    fn usual_speed(&self) -> Option<f64> {
         let speed = self.usual.done.weighted(self.weighing.row()) / self.usual.seconds;
-        (speed > 0.0 && speed.is_finite()).then(|| self.price(speed))
+        (speed > SLOWEST && speed.is_finite()).then_some(speed)
     }
 
     fn price(&self, speed: f64) -> Price {

@@ -25,6 +25,8 @@ const SHOWS_AFTER: u32 = 3;
 const RISES_ON_GUARD: f64 = 1.05;
 /// Transactions of a row each, a second, that any replica is taken to bear.
 const SURELY_BORNE: f64 = 200.0;
+/// More than any replica bears.
+const MOST_BORNE: f64 = 1e6;
 /// What comes within this is not yet too much, whatever its rate.
 const SUDDEN: Duration = Duration::from_millis(50);
 /// An overload is expected again for so long.
@@ -71,12 +73,40 @@ impl Pace {
 impl Paced {
     /// One that knows from before what the replicas bear.
     pub fn remembering(transactions_a_second: f64) -> Paced {
-        Paced { borne: transactions_a_second.clamp(1.0, 1e6), ..Paced::default() }
+        Paced { borne: transactions_a_second.clamp(1.0, MOST_BORNE), ..Paced::default() }
     }
 
     /// What the replicas are known to bear, in transactions a second.
     pub fn borne(&self) -> f64 {
         self.borne
+    }
+
+    /// Whether anybody has told it anything.
+    pub fn has_looked(&self) -> bool {
+        self.appliers.have_looked()
+    }
+
+    /// How long what is committed now will wait, in seconds, as far as that is known.
+    pub fn foreseen(&self) -> f64 {
+        self.appliers.wait()
+    }
+
+    pub fn keeps_up(&self) -> bool {
+        self.appliers.keep_up()
+    }
+
+    pub fn is_behind(&self) -> bool {
+        self.appliers.any_behind()
+    }
+
+    /// Nobody has fallen behind, and the rate is held down.
+    pub fn is_rising(&self) -> bool {
+        self.rising.is_some()
+    }
+
+    /// No overload is expected any more than usually; what was borne is known.
+    pub fn calm_down(&mut self) {
+        self.behind = None;
     }
 
     /// `None`: no limit.
@@ -128,7 +158,7 @@ impl Paced {
             Some(_) if backlog.waiting == 0 => None,
             Some(samples) if samples + 1 < SHOWS_AFTER || !keeps_up => Some(samples + 1),
             Some(_) => {
-                self.borne *= RISES_BY;
+                self.borne = (self.borne * RISES_BY).min(MOST_BORNE);
                 Some(0)
             }
         };
@@ -141,13 +171,13 @@ impl Paced {
     }
 
     /// Between two samples, where there was no limit: whether there must be one already. A crowd that comes at once may
-    /// overrun a replica before anybody has asked it, so what is under way counts as if it were committed.
-    pub fn glance(&mut self, work: Work, under_way: f64, now: Instant) -> Option<Pace> {
+    /// overrun a replica before anybody has asked it, so what has begun since counts as if it were committed.
+    pub fn glance(&mut self, work: Work, in_flight: f64, now: Instant) -> Option<Pace> {
         if self.rising.is_some() || self.behind.is_some() {
             return None;
         }
         let (committed, passed) = self.appliers.since(work, now)?;
-        let coming = Price::UNKNOWN.of(work.mean()) * under_way;
+        let coming = Price::UNKNOWN.of(work.mean()) * self.appliers.begun(in_flight);
         if committed + coming <= self.bearable(passed) {
             return None;
         }
@@ -157,7 +187,7 @@ impl Paced {
 
     /// How many more may begin before somebody glances again. `None`: as many as come.
     pub fn allows(&self, work: Work) -> Option<f64> {
-        let open = self.rising.is_none() && self.behind.is_none();
+        let open = self.appliers.have_looked() && self.rising.is_none() && self.behind.is_none();
         open.then(|| self.bearable(SUDDEN) / Price::UNKNOWN.of(work.mean()))
     }
 

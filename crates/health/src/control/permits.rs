@@ -32,19 +32,25 @@ pub struct Crowd {
     pub threshold: f64,
     pub in_flight: f64,
     pub waiting: usize,
+    /// It is too much already, though the value does not show it yet.
+    pub overloaded: bool,
     /// Nothing piles up that the value does not show yet.
     pub keeps_up: bool,
     pub now: Instant,
 }
 
 impl Permits {
+    pub fn has_pool(&self) -> bool {
+        self.pool.is_some()
+    }
+
     /// How many at once. `None`: no limit.
     pub fn observe(&mut self, crowd: Crowd) -> Option<f64> {
-        let Crowd { value, threshold, in_flight, waiting, keeps_up, now } = crowd;
+        let Crowd { value, threshold, in_flight, waiting, overloaded, keeps_up, now } = crowd;
         let half = threshold / 2.0;
         let falling = self.before.replace(value).is_some_and(|before| value < before);
         let Some(pool) = self.pool else {
-            if value > half {
+            if value > half || overloaded {
                 self.pool = Some(in_flight.max(1.0));
                 self.shrunk = false;
             }

@@ -409,3 +409,20 @@ async fn no_crowd_no_limit() {
         stage.measure(&[("replication_lag", 0.0)]).await;
     }
 }
+
+/// They wait for another gate, and say nothing of what the replicas bear.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_another_gate_is_no_crowd_before_this_one() {
+    let lag = "replication_lag replication_lag 5 | | paced";
+    let stage = gated(&[lag, THREADS], &[]);
+    stage.measure(&[("replication_lag", 0.0), ("threads_running", 50.0)]).await;
+    let mut sessions: Vec<Session> = (0..48).map(|_| stage.login("job")).collect();
+    let _held: Vec<Verdict> = sessions.iter_mut().map(|session| session.ask(WRITE)).collect();
+    for _ in 0..40 {
+        stage.measure(&[("replication_lag", 0.0), ("threads_running", 50.0)]).await;
+        let states: Vec<_> = stage.keeper.gates().seen().iter().map(|gate| gate.state.as_str()).collect();
+        assert_eq!(states, ["open", "closed"]);
+    }
+    let borne = stage.keeper.gates().borne();
+    assert!(borne.iter().all(|(_, borne)| *borne <= 200.0), "{borne:?}");
+}

@@ -205,3 +205,35 @@ async fn a_killed_hold_leaves_the_transaction_as_it_was() {
     assert_eq!(stage.counted("app", "app").left, 1);
     stage.assert_settled();
 }
+
+/// The pause before a refusal is a wait too, for those behind what the transaction has locked.
+#[tokio::test(start_paused = true)]
+async fn the_pause_before_a_refusal_makes_no_wait_longer_than_a_second() {
+    let mut setup = Setup::default();
+    setup.defaults.max_delay = Duration::from_secs(3600);
+    setup.defaults.reject_pause = Duration::from_secs(10);
+    let stage = setup.stage(&[]);
+    for (before, rule, sql) in [
+        (READ, "r | class=write,ddl | hold", WRITE),
+        (WRITE, "r | class=write,ddl | hold", "ALTER TABLE t ADD b INT"),
+        (WRITE, "r | class=write,ddl | hold", "COMMIT; BEGIN; UPDATE t SET a = 1"),
+        (READ, "r | class=write,ddl | ratio=1 reject", WRITE),
+        (WRITE, "r | class=write,ddl | ratio=1 reject", "ALTER TABLE t ADD b INT"),
+    ] {
+        stage.apply(&[]);
+        let mut session = stage.login("app");
+        session.run("BEGIN").await.unwrap();
+        session.run(before).await.unwrap();
+        stage.apply(&[rule]);
+        // The second is refused because the first was.
+        for sql in [sql, WRITE] {
+            let start = Instant::now();
+            session.run(sql).await.unwrap_err();
+            assert!(start.elapsed() <= Duration::from_secs(1), "{before}, {sql}: {:?}", start.elapsed());
+        }
+        session.run("ROLLBACK").await.unwrap();
+        let start = Instant::now();
+        session.run(WRITE).await.unwrap_err();
+        assert!(start.elapsed() > Duration::from_secs(1), "it holds nothing now: {:?}", start.elapsed());
+    }
+}

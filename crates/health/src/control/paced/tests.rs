@@ -6,11 +6,12 @@ struct Stage {
     start: Instant,
     seconds: f64,
     committed: f64,
+    in_flight: f64,
 }
 
 impl Stage {
     fn new(law: Paced) -> Stage {
-        Stage { law, start: Instant::now(), seconds: 0.0, committed: 0.0 }
+        Stage { law, start: Instant::now(), seconds: 0.0, committed: 0.0, in_flight: 0.0 }
     }
 
     fn now(&self) -> Instant {
@@ -33,6 +34,7 @@ impl Stage {
             replicas: &replicas,
             work: work(self.committed),
             waiting,
+            in_flight: self.in_flight,
             threshold: 5.0,
             interval: Duration::from_millis(250),
             now: self.now(),
@@ -180,4 +182,44 @@ fn what_was_borne_is_remembered() {
     assert!((stage.law.borne() - 80.0).abs() < 5.0, "{}", stage.law.borne());
     let guarded = stage.sample(0.0, 1, &[(stage.committed, 0.0)]).unwrap();
     assert!(guarded.transactions_a_second() < 100.0, "an overload is expected again");
+}
+
+#[test]
+fn what_ran_before_the_sample_is_no_crowd() {
+    let mut stage = Stage::new(Paced::default());
+    stage.in_flight = 30.0;
+    stage.sample(10.0, 0, &[(10.0, 0.0)]);
+    let work = Work { transactions: 10.0, rows: 10.0 };
+    assert_eq!(stage.law.glance(work, 45.0, stage.now()), None);
+    assert!(stage.law.glance(work, 55.0, stage.now()).is_some());
+}
+
+/// It is behind with writes that go around us, and has done all of ours.
+#[test]
+fn what_is_not_ours_neither_stops_us_nor_makes_it_slow() {
+    let mut stage = Stage::new(Paced::default());
+    stage.behind(1000.0, 2.0);
+    for _ in 0..400 {
+        let pace = stage.sample(0.0, 1, &[(stage.committed, 3.0)]).unwrap();
+        assert!(pace.budget > 1.0 && pace.transactions_a_second() > 500.0, "{pace:?}");
+    }
+    // The first of ours after a long time is no slow one.
+    let applied = stage.committed;
+    stage.sample(10.0, 1, &[(applied, 3.0)]);
+    stage.sample(0.0, 1, &[(applied + 10.0, 3.0)]);
+    assert!(stage.law.borne() > 100.0, "{}", stage.law.borne());
+}
+
+#[test]
+fn one_that_is_far_away_keeps_up_if_nothing_piles_up() {
+    let mut stage = Stage::new(Paced::default());
+    stage.sample(10.0, 0, &[(10.0, 0.4)]);
+    let mut rates = Vec::new();
+    for _ in 0..60 {
+        // A beat and a half late, always.
+        let applied = stage.committed;
+        rates.push(stage.sample(150.0, 40, &[(applied, 0.4)]).unwrap().transactions_a_second());
+    }
+    assert_eq!(rates[..10], [200.0; 10]);
+    assert!(rates[59] > 800.0, "{rates:?}");
 }
