@@ -19,6 +19,7 @@ const MOST_SESSIONS: usize = 8;
 const USERS: [&str; 3] = ["app", "etl", "web"];
 const WRITE: &str = "UPDATE t SET a = 1";
 const READ: &str = "SELECT * FROM t";
+const REFUSED: &str = "ALTER TABLE t ADD b INT";
 
 struct Client {
     session: Session,
@@ -45,11 +46,12 @@ impl Limits {
         Limits { at_once: dice.random_range(1..4), connections: dice.random_range(1..5) }
     }
 
-    fn rules(self) -> [String; 2] {
+    fn rules(self) -> [String; 3] {
         let Limits { at_once, connections } = self;
         [
             format!("work | user=app,etl | concurrency={at_once} delay=2000"),
             format!("seats | user=app | connections={connections}"),
+            "never | class=ddl | ratio=1 reject".to_owned(),
         ]
     }
 }
@@ -130,6 +132,7 @@ impl Simulation {
             (true, 0..2) => "COMMIT",
             (true, 2) => "ROLLBACK",
             (_, 3..6) => READ,
+            (_, 6) => REFUSED,
             (_, _) => WRITE,
         };
         match client.session.ask(sql) {
