@@ -16,6 +16,8 @@ pub enum Control {
     Binary,
     /// A gate that releases writes at the pace of the replica, by the heartbeat that Tollgate writes.
     Paced,
+    /// The same without a heartbeat, by the lag that the replica shows.
+    NoHeartbeat,
     /// A gate that limits how many write at once, without a heartbeat.
     Permits,
 }
@@ -60,7 +62,7 @@ pub struct Plan {
 }
 
 impl Control {
-    pub const ALL: [Self; 5] = [Self::Off, Self::ByHand, Self::Binary, Self::Paced, Self::Permits];
+    pub const ALL: [Self; 6] = [Self::Off, Self::ByHand, Self::Binary, Self::Paced, Self::NoHeartbeat, Self::Permits];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -68,6 +70,7 @@ impl Control {
             Self::ByHand => "by-hand",
             Self::Binary => "binary",
             Self::Paced => "paced",
+            Self::NoHeartbeat => "no-heartbeat",
             Self::Permits => "permits",
         }
     }
@@ -79,6 +82,7 @@ impl Control {
             Self::ByHand => "limited by hand",
             Self::Binary => "binary gate",
             Self::Paced => "paced gate",
+            Self::NoHeartbeat => "paced, no heartbeat",
             Self::Permits => "permits, no heartbeat",
         }
     }

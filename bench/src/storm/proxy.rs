@@ -92,11 +92,11 @@ fn config(plan: &Plan, listen: SocketAddr, primary: SocketAddr, replica: SocketA
             return text;
         }
         Control::Binary => "binary",
-        Control::Paced => "paced",
+        Control::Paced | Control::NoHeartbeat => "paced",
         Control::Permits => "permits",
     };
     let heartbeat = match plan.control {
-        Control::Permits => "",
+        Control::Permits | Control::NoHeartbeat => "",
         Control::Off | Control::ByHand | Control::Binary | Control::Paced => {
             ", heartbeat: { table: tollgate.heartbeat, create: true }"
         }

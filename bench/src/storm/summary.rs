@@ -66,7 +66,7 @@ impl Summary {
             Control::Off | Control::ByHand | Control::Binary => return Vec::new(),
             Control::Paced if plan.scenario == Scenario::Drop => (1.5, 0.9),
             Control::Paced => (1.0, 0.9),
-            Control::Permits => (1.5, 0.85),
+            Control::NoHeartbeat | Control::Permits => (1.5, 0.85),
         };
         let aim = |text: String, met| Aim { text, met };
         let mut aims = vec![aim(format!("writers ≥ {:.0} %", share * 100.0), self.share >= share)];

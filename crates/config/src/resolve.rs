@@ -55,7 +55,6 @@ struct Resolver<'a> {
 /// What of other sections decides whether a metric can be measured.
 struct Surrounding {
     probe: bool,
-    heartbeat: bool,
     replicas: bool,
     /// The upstream is surely on this machine, or it is not.
     remote: bool,
@@ -65,7 +64,6 @@ impl Resolver<'_> {
     fn plan(&mut self, mut raw: Raw) -> Option<Plan> {
         let around = Surrounding {
             probe: raw.probe.user.is_some() || raw.probe.password.is_some(),
-            heartbeat: raw.probe.heartbeat.is_some(),
             replicas: raw.upstream.replicas.as_ref().is_some_and(|replicas| match replicas {
                 RawReplicas::Listed(addresses) => !addresses.is_empty(),
                 RawReplicas::Discover => true,

@@ -80,7 +80,7 @@ pub enum Over {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// By the known backlog of the replicas; needs heartbeats.
+    /// By the known backlog of the replicas.
     Paced,
     /// So many at once, by how the metric moves.
     Permits,
@@ -89,7 +89,6 @@ pub enum Control {
 }
 
 impl Control {
-    /// Without heartbeats there is nothing to pace by: then `replication_lag` has permits.
     pub fn usual(metric: BuiltIn) -> Control {
         match metric {
             BuiltIn::ReplicationLag => Control::Paced,

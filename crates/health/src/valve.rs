@@ -12,6 +12,9 @@ use crate::work::Work;
 /// backlog anyhow; it must not be paid for twice.
 const BESIDE: f64 = 0.9;
 
+/// Between two, where one at a time is too much. After a long one there is no long rest.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
 /// What may be saved up.
 const BURST: Duration = Duration::from_millis(50);
 
@@ -161,7 +164,7 @@ impl Valve {
         if let Flow::AtOnce(pool) = self.flow
             && pool < 1.0
         {
-            let rest = ran.mul_f64(1.0 / pool.max(permits::LEAST) - 1.0);
+            let rest = ran.mul_f64(1.0 / pool.max(permits::LEAST) - 1.0).min(LONGEST_REST);
             self.pause = now.checked_add(rest);
         }
     }

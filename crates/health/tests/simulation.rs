@@ -52,6 +52,11 @@ fn second() -> Storm {
     Storm { threshold: 1.0, price: |_| (0.0022, 0.0), primary: 2500.0, writers: 48, ..Storm::default() }
 }
 
+/// A primary that commits forty times of what the replica applies, and one at a time five times.
+fn very_fast() -> Storm {
+    Storm { primary: 19_000.0, service: 0.0005, price: |_| (0.0025, 0.0), ..second() }
+}
+
 fn permits() -> Storm {
     Storm { control: Some(Control::Permits), heartbeat: false, ..Storm::default() }
 }
@@ -99,11 +104,30 @@ fn paced_follows_a_replica_that_becomes_slower() {
     }
 }
 
+/// By the age of what a replica is applying, and what had been committed so long ago.
+#[test]
+fn without_a_heartbeat_it_is_paced_as_well() {
+    let blind = |storm: Storm| Storm { heartbeat: false, ..storm };
+    for (name, storm) in [
+        ("no beats", blind(Storm::default())),
+        ("no beats, 1 s", blind(second())),
+        ("no beats, 1 s, very fast", blind(very_fast())),
+        ("no beats, a fifth around", blind(Storm { around: 200.0, ..Storm::default() })),
+        ("no beats, slow rows, 1 s", blind(Storm { rows: very_different, price: by_slow_row, ..second() })),
+        ("no beats, drop", blind(Storm { price: drops, ..Storm::default() })),
+        ("no beats, drop, 1 s", blind(Storm { price: drops, threshold: 1.0, ..Storm::default() })),
+    ] {
+        let figures = worst(name, &storm);
+        assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.first_peak < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.used > 0.9, "{name}: {figures:?}");
+    }
+}
+
 #[test]
 fn permits_without_a_heartbeat_stay_near_the_threshold() {
     let few = Storm { control: Some(Control::Permits), heartbeat: false, service: 0.002, ..second() };
-    // A primary that commits forty times of what the replica applies, and one at a time ten times.
-    let rig = Storm { primary: 19_000.0, service: 0.0005, price: |_| (0.0025, 0.0), ..few.clone() };
+    let rig = Storm { control: Some(Control::Permits), heartbeat: false, ..very_fast() };
     for (name, storm) in [
         ("permits", permits()),
         ("permits, 1 s", Storm { threshold: 1.0, ..permits() }),

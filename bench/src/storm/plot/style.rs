@@ -8,6 +8,7 @@ pub(super) fn class(control: Control) -> &'static str {
         Control::ByHand => "by-hand",
         Control::Binary => "binary",
         Control::Paced => "paced",
+        Control::NoHeartbeat => "no-heartbeat",
         Control::Permits => "permits",
     }
 }
@@ -34,7 +35,8 @@ text { font-family: system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; fo
 .binary { stroke: #d55e00; fill: #d55e00 }
 .paced { stroke: #0066b3; fill: #0066b3 }
 .permits { stroke: #00875f; fill: #00875f }
-.curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits { fill: none }
+.no-heartbeat { stroke: #b35900; fill: #b35900 }
+.curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits, .curve.no-heartbeat { fill: none }
 .bar, .core { stroke: none }
 .note, .value, .threshold-text { stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
 @media (prefers-color-scheme: dark) {
@@ -54,7 +56,8 @@ text { fill: #e6edf3 }
 .binary { stroke: #ff9a4d; fill: #ff9a4d }
 .paced { stroke: #58a6ff; fill: #58a6ff }
 .permits { stroke: #3fcf9b; fill: #3fcf9b }
-.curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits { fill: none }
+.no-heartbeat { stroke: #e0a060; fill: #e0a060 }
+.curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits, .curve.no-heartbeat { fill: none }
 .bar, .core { stroke: none }
 .note, .value, .threshold-text { stroke: #0d1117 }
 }

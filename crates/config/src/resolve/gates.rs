@@ -103,7 +103,7 @@ impl Resolver<'_> {
     ) -> Option<Gate> {
         let unit = subject.unit();
         let (classes, logins) = self.classes(&raw, subject, place);
-        let control = self.control(&raw, subject, place, around);
+        let control = self.control(&raw, subject, place);
         let scope = self.scope(&raw, subject, place);
         let matching = self.gate_matching(raw.matching, &classes, place);
         let threshold = match raw.threshold.map(|measure| measure.of(unit)) {
@@ -178,19 +178,14 @@ impl Resolver<'_> {
         (classes, concerns(Concerned::Login))
     }
 
-    fn control(&mut self, raw: &RawGate, subject: &Subject<'_>, place: &KeyPath, around: &Surrounding) -> Control {
-        let usual = subject.usual_control(around.heartbeat);
+    fn control(&mut self, raw: &RawGate, subject: &Subject<'_>, place: &KeyPath) -> Control {
+        let usual = subject.usual_control();
         let Some(control) = raw.control.map(|word| word.0) else { return usual };
         let place = place.key("control");
         match control {
             Control::Paced if !subject.is_lag() => {
                 let what = format!("`{}` has no backlog to pace by: only `replication_lag` has", subject.name());
                 self.refuse_at(place, At::Value, what, "write `permits` or `binary`");
-            }
-            Control::Paced if !around.heartbeat && !self.is_read_in_part("probe") => {
-                let what = "to pace by the backlog takes heartbeats, and `probe.heartbeat` is missing";
-                let remedy = "add `heartbeat: tollgate.heartbeat` under `probe`, or write `control: permits`";
-                self.refuse_at(place, At::Value, what, remedy);
             }
             Control::Permits if subject.is_on_logins() => {
                 let what = "a login is let in or not: it gives nothing back by ending";

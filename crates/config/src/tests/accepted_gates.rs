@@ -103,14 +103,14 @@ fn values_of_single_keys() {
     assert_eq!(lag("interval: 10s").stale_after, Duration::from_secs(20));
 }
 
-/// Without beats there is no backlog that is known.
+/// Without beats the backlog follows from the lag that the replicas show.
 #[test]
-fn lag_without_a_heartbeat_has_permits() {
+fn lag_without_a_heartbeat_is_paced_too() {
     let plan = plan(
         "upstream: { address: db.example.com, replicas: discover }\nprobe: { user: a, password: 'env:PASSWORD' }\n\
          gates: { replication_lag: { threshold: 5s } }",
     );
-    assert_eq!(plan.policy.gates[0].settings.control, Control::Permits);
+    assert_eq!(plan.policy.gates[0].settings.control, Control::Paced);
     assert_eq!(plan.upstream.replicas, crate::Replicas::Discover);
     assert!(plan.probe.unwrap().heartbeat.is_none());
 }

@@ -76,9 +76,8 @@ impl<'m> Subject<'m> {
         }
     }
 
-    pub(super) fn usual_control(&self, heartbeat: bool) -> Control {
+    pub(super) fn usual_control(&self) -> Control {
         match self {
-            Subject::BuiltIn(BuiltIn::ReplicationLag) if !heartbeat => Control::Permits,
             Subject::BuiltIn(metric) => Control::usual(*metric),
             Subject::Custom(_) => Control::Binary,
         }
