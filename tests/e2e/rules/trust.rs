@@ -97,6 +97,43 @@ fn nobody_becomes_the_favourite_by_saying_so() {
     assert_eq!(ask(&mut app, &[], &format!("{READ} /*client='favourite'*/")), Answer::Done);
 }
 
+/// The part of everybody else that passes is the rule's, whatever they say; of the favoured it is all.
+#[test]
+fn all_but_one_at_nine_tenths() {
+    let tollgate = ruled(&format!("{AT_ONCE}{}", ALL_BUT_ONE.replace("rejection_ratio: 1", "rejection_ratio: 0.9")));
+    let mut app = login(&tollgate, APP, &[]);
+    for n in 0..1000 {
+        assert_eq!(ask(&mut app, &[], READ), Answer::Done, "unit {n} of the favoured");
+    }
+    let passed = |attributes: &[_], query_attributes: &[_], sql: &str, units: usize| {
+        let mut etl = login(&tollgate, ETL, attributes);
+        let passes = |_: &usize| match ask(&mut etl, query_attributes, sql) {
+            Answer::Done => true,
+            Answer::Err(code, message) => {
+                let said = (code, word(&message, "rule"), word(&message, "reason"));
+                assert_eq!(said, (1226, "everybody-yields", "ratio"), "{message}");
+                false
+            }
+        };
+        (0..units).filter(passes).count()
+    };
+    let plain = passed(&[], &[], READ, 1000);
+    // 4 standard deviations of 1,000 rolls at 0.1.
+    assert!(plain.abs_diff(100) <= 38, "{plain} of 1,000 at 0.9");
+    let mut disguised = 0;
+    let disguises = disguises();
+    for (attributes, query_attributes, sql) in &disguises {
+        let count = passed(attributes, query_attributes, sql, 100);
+        // The favoured has all of them; that the dice give half of them does not happen.
+        assert!(count < 50, "{count} of 100: {attributes:?} {query_attributes:?} {sql}");
+        disguised += count;
+    }
+    // The same of all disguises together.
+    let (units, four) = (100 * disguises.len(), 62);
+    assert_eq!(units, 2700, "`four` is of so many");
+    assert!(disguised.abs_diff(units / 10) <= four, "{disguised} of {units} at 0.9");
+}
+
 #[test]
 fn a_trusted_users_claims_are_believed() {
     let trust = "identity: { trust_claims_of: [etl] }\n";
