@@ -1,5 +1,6 @@
 //! proxy.yaml changes while clients work.
 
+use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sandbox::{APP, ETL};
@@ -81,10 +82,57 @@ fn a_changed_file_is_in_force_without_being_asked_for() {
     std::fs::write(&other, text.replace("stops-0", "stops-2").replace(EVERYONE, "user: app2")).expect("writing");
     std::fs::rename(&other, tollgate.config()).expect("renaming");
     wait_until("it is not in force any more", || run(&mut raw, READ) == Answer::Done);
-    // SIGHUP.
-    tollgate.rewrite(|yaml| yaml.replace("user: app2", EVERYONE));
+}
+
+/// What the watch takes for a save in progress is in force when somebody asks for it.
+#[test]
+fn sighup_means_the_file_as_it_is() {
+    let tollgate = ruled(AT_ONCE);
+    let mut raw = Raw::login(tollgate.address, ETL);
+    let beginning = std::fs::read_to_string(tollgate.config()).expect("the file");
+    tollgate.rewrite(|yaml| format!("{yaml}{}", plan(0)));
+    wait_until("the rules are in force", || run(&mut raw, READ).is_refused());
+    let generation = tollgate.generation();
+    tollgate.rewrite(|_| beginning);
+    wait_until("the watch has refused it", || tollgate.log().contains("is a mere beginning of the file in force"));
+    assert!(run(&mut raw, READ).is_refused(), "the old rules stay");
+    assert_eq!(tollgate.generation(), generation);
     tollgate.signal("HUP");
-    wait_until("it is again", || run(&mut raw, READ).is_refused());
+    wait_until("the rules are gone", || run(&mut raw, READ) == Answer::Done);
+    assert_eq!(tollgate.generation(), generation + 1);
+}
+
+/// The file is a link into a folder that is a link itself, and that one is swapped: nothing at the file's own place changes.
+#[test]
+fn a_swap_as_kubernetes_does_it_is_in_force() {
+    let tollgate = ruled(AT_ONCE);
+    let mut raw = Raw::login(tollgate.address, ETL);
+    let text = std::fs::read_to_string(tollgate.config()).expect("the file");
+    let folder = tollgate.config().parent().expect("its folder").to_owned();
+    // Each link is made beside and renamed into place.
+    let link = |to: &str, name: &str| {
+        let beside = folder.join("..beside");
+        symlink(to, &beside).expect("a link");
+        std::fs::rename(&beside, folder.join(name)).expect("renaming");
+    };
+    let version = |number: usize| {
+        let version = format!("..version-{number}");
+        std::fs::create_dir(folder.join(&version)).expect("a folder");
+        std::fs::write(folder.join(&version).join("proxy.yaml"), format!("{text}{}", plan(number))).expect("writing");
+        link(&version, "..data");
+    };
+    let mut await_rule = |number: usize| {
+        let rule = format!("rule=stops-{number} ");
+        wait_until(&rule, || matches!(run(&mut raw, READ), Answer::Err(1226, message) if message.contains(&rule)));
+    };
+    version(1);
+    link("..data/proxy.yaml", "proxy.yaml");
+    await_rule(1);
+    for number in 2..=3 {
+        version(number);
+        await_rule(number);
+        std::fs::remove_dir_all(folder.join(format!("..version-{}", number - 1))).expect("the old one");
+    }
 }
 
 #[test]
