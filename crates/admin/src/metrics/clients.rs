@@ -29,12 +29,13 @@ fn float(count: u64) -> f64 {
 }
 
 pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
-    let mut clients = keeper.clients();
+    let (mut clients, forgotten) = keeper.clients_and_forgotten();
+    let all = || clients.iter().map(|(_, counted)| counted).chain([&forgotten.counted]);
     for (name, help, value) in FIGURES {
-        let all: f64 = clients.iter().map(|(_, counted)| value(counted)).sum();
+        let all: f64 = all().map(value).sum();
         text.about(Kind::Counter, &format!("statements_{name}_total"), help).put(&[], all);
     }
-    decisions(text, clients.iter().map(|(_, counted)| counted));
+    decisions(text, all());
     clients.sort_by_key(|(_, counted)| Reverse(counted.seen));
     clients.truncate(MOST);
     for (name, help, value) in FIGURES {
