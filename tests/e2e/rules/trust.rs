@@ -162,8 +162,45 @@ fn a_claim_makes_it_stricter_and_never_easier() {
     let mut raw = Raw::login(tollgate.address, APP);
     assert_eq!(run(&mut raw, READ), Answer::Done);
     assert!(run(&mut raw, &format!("{READ} /*kind='batch'*/")).is_refused());
-    // Two values for one key: neither counts.
+    assert_eq!(tollgate.counter("identity_conflicts"), 0);
+    // Two values for one key: neither counts, and that is counted.
     assert_eq!(run(&mut raw, &format!("/*kind='batch'*/ {READ} /*kind='web'*/")), Answer::Done);
+    assert_eq!(tollgate.counter("identity_conflicts"), 1);
+    // Nobody looks at this key.
+    assert_eq!(run(&mut raw, &format!("/*other='batch'*/ {READ} /*other='web'*/")), Answer::Done);
+    assert_eq!(tollgate.counter("identity_conflicts"), 1);
+}
+
+/// Who says nothing that makes a name, or whose word for it does not count.
+#[test]
+fn a_rule_for_the_unattributed_concerns_nobody_else() {
+    let rules = "rules:\n\
+        - { id: who-are-you, match: { scope: unattributed }, do: { rejection_ratio: 1 }, permanent: true }\n";
+    let names = "identity: { name: [client, tag.app], trust_claims_of: [etl] }\n";
+    let tollgate = ruled(&format!("{AT_ONCE}{names}{rules}"));
+    let named = format!("{READ} /*app='loader'*/");
+    let mut asked_without_name = 0;
+    for (user, attributes, sql, stopped) in [
+        (ETL, vec![], READ, true),
+        (ETL, vec![], named.as_str(), false),
+        (ETL, vec![("tollgate_client", "loader")], READ, false),
+        (ETL, vec![("program_name", "loader")], READ, true),
+        // Nobody is called so who says so.
+        (ETL, vec![("tollgate_client", "unattributed")], READ, false),
+        // One whose claims are not trusted does not escape by a name.
+        (APP, vec![], READ, true),
+        (APP, vec![], named.as_str(), true),
+    ] {
+        let mut raw = login(&tollgate, user, &attributes);
+        let answer = ask(&mut raw, &[], sql);
+        assert_eq!(answer.is_refused(), stopped, "{user:?} {attributes:?} {sql}: {answer:?}");
+        if let Answer::Err(_, message) = answer {
+            assert_eq!(word(&message, "rule"), "who-are-you");
+            asked_without_name += u64::from(word(&message, "client") == "unattributed");
+        }
+    }
+    assert_eq!(asked_without_name, 3);
+    assert_eq!(tollgate.counter("statements_unattributed"), asked_without_name);
 }
 
 /// COM_STMT_EXECUTE of a statement without parameters, with string attributes.
