@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sandbox::{APP, ETL};
 use serde_json::{Value, json};
 
-use super::{AT_ONCE, Answer, ruled, run, word};
-use crate::harness::{Raw, wait_until};
+use super::{AT_ONCE, Answer, primary, ruled, run, word};
+use crate::harness::{Raw, Tollgate, upstream, wait_until};
 
 const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
 const EVERYONE: &str = "scope: \"*\"";
@@ -105,33 +105,26 @@ fn sighup_means_the_file_as_it_is() {
 /// The file is a link into a folder that is a link itself, and that one is swapped: nothing at the file's own place changes.
 #[test]
 fn a_swap_as_kubernetes_does_it_is_in_force() {
-    let tollgate = ruled(AT_ONCE);
-    let mut raw = Raw::login(tollgate.address, ETL);
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("..version-0")).expect("a folder");
+    symlink("..version-0", at("..data")).expect("a link");
+    symlink("..data/proxy.yaml", at("proxy.yaml")).expect("a link");
+    let path = folder.path().to_owned();
+    // Which writes the file through the links.
+    let tollgate = Tollgate::start_in(folder, &format!("{}{AT_ONCE}", upstream(primary())));
     let text = std::fs::read_to_string(tollgate.config()).expect("the file");
-    let folder = tollgate.config().parent().expect("its folder").to_owned();
-    // Each link is made beside and renamed into place.
-    let link = |to: &str, name: &str| {
-        let beside = folder.join("..beside");
-        symlink(to, &beside).expect("a link");
-        std::fs::rename(&beside, folder.join(name)).expect("renaming");
-    };
-    let version = |number: usize| {
+    let mut raw = Raw::login(tollgate.address, ETL);
+    assert_eq!(run(&mut raw, READ), Answer::Done);
+    for number in 1..=2 {
         let version = format!("..version-{number}");
-        std::fs::create_dir(folder.join(&version)).expect("a folder");
-        std::fs::write(folder.join(&version).join("proxy.yaml"), format!("{text}{}", plan(number))).expect("writing");
-        link(&version, "..data");
-    };
-    let mut await_rule = |number: usize| {
+        std::fs::create_dir(path.join(&version)).expect("a folder");
+        std::fs::write(path.join(&version).join("proxy.yaml"), format!("{text}{}", plan(number))).expect("writing");
+        symlink(&version, path.join("..data_tmp")).expect("a link");
+        std::fs::rename(path.join("..data_tmp"), path.join("..data")).expect("renaming");
         let rule = format!("rule=stops-{number} ");
         wait_until(&rule, || matches!(run(&mut raw, READ), Answer::Err(1226, message) if message.contains(&rule)));
-    };
-    version(1);
-    link("..data/proxy.yaml", "proxy.yaml");
-    await_rule(1);
-    for number in 2..=3 {
-        version(number);
-        await_rule(number);
-        std::fs::remove_dir_all(folder.join(format!("..version-{}", number - 1))).expect("the old one");
+        std::fs::remove_dir_all(path.join(format!("..version-{}", number - 1))).expect("the old one");
     }
 }
 
