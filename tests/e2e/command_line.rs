@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sandbox::APP;
+use serde_json::{Value as Json, json};
 
 use crate::harness::{Raw, Tollgate};
 
@@ -84,6 +85,73 @@ fn check_says_what_a_good_file_means() {
     let told = Outcome { code: Some(0), stdout: GOOD_TOLD.to_owned(), stderr: String::new() };
     assert_eq!(tollgate(folder.path(), &["check", "proxy.yaml"]), told);
     assert_eq!(tollgate(folder.path(), &["check"]), told, "the file in the working folder");
+}
+
+/// One rule that can match nothing, one that a client escapes by staying silent, and one that is as it should be.
+const DOUBTFUL_RULES: &str = "\
+rules:
+  - { id: nobody, match: { scope: \"*.etl.*\" }, do: { hold: true }, permanent: true }
+  - { id: batch, match: { tag.kind: batch }, do: { rejection_ratio: 0.9 }, permanent: true }
+  - { id: etl, match: { user: etl }, do: { rejection_ratio: 0.9 }, permanent: true }
+";
+
+const DOUBTFUL_TOLD: &str = "\
+proxy.yaml: OK
+  2 listeners on 127.0.0.1:0, ./tollgate.sock
+  upstream 127.0.0.1:3306, no replicas
+  at most 100 connections
+  3 worker threads
+  admin HTTP off
+  3 rules, no playbooks
+  2 warnings
+
+warning: proxy.yaml:8:35: rules[0].match.scope: scope `*.etl.*` can match nothing: parts are separated by `:`, none is empty, and `*` is a whole part or the end of one
+    8 |   - { id: nobody, match: { scope: \"*.etl.*\" }, do: { hold: true }, permanent: true }
+      |                                   ^
+      = write `*:etl:*`
+
+warning: proxy.yaml:9:27: rules[1].match.tag.kind: a client escapes it by not saying tag.kind: match on user or address as well
+    9 |   - { id: batch, match: { tag.kind: batch }, do: { rejection_ratio: 0.9 }, permanent: true }
+      |                           ^
+      = match on `user` or `address` instead, or write a rule for those who say nothing
+";
+
+/// It is in order all the same.
+#[test]
+fn check_warns_of_rules_that_do_not_do_what_was_meant() {
+    let folder = folder_with(&format!("{GOOD}{DOUBTFUL_RULES}"));
+    let told = Outcome { code: Some(0), stdout: DOUBTFUL_TOLD.to_owned(), stderr: String::new() };
+    assert_eq!(tollgate(folder.path(), &["check"]), told);
+}
+
+#[test]
+fn explain_takes_a_certificate_for_a_fact() {
+    const CERTIFIED: &str = "\
+identity: { name: [certificate, user] }
+rules:
+  - { id: batch-stops, match: { scope: batch }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+";
+    let folder = folder_with(&format!("{GOOD}{CERTIFIED}"));
+    let explain = |certificate: &[&str], output: &[&str]| {
+        let who = ["explain", "--config", "proxy.yaml", "--user", "app", "SELECT * FROM t"];
+        let outcome = tollgate(folder.path(), &[&who, certificate, output].concat());
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+        outcome.stdout
+    };
+    for (certificate, name, rule) in [
+        (&["--certificate", "O=Example, CN=batch"][..], "batch:app", json!("batch-stops")),
+        (&["--certificate", "O=batch, CN=web"], "web:app", Json::Null),
+        (&[], "app", Json::Null),
+    ] {
+        let told: Json = serde_json::from_str(&explain(certificate, &["--json"])).expect("JSON");
+        let identity = &told["identity"];
+        assert_eq!((&identity["name"], &told["verdict"]["rule"]), (&json!(name), &rule), "{told:#}");
+        assert_eq!(identity["certificate"], json!(certificate.last()), "{told:#}");
+        // Nothing of it is a claim, which would be judged once more without it.
+        assert_eq!(told["trusted"], Json::Null, "{told:#}");
+        let shown = explain(certificate, &[]);
+        assert_eq!(shown.contains("certificate="), !certificate.is_empty(), "{shown}");
+    }
 }
 
 /// `run` refuses what `check` refuses, in the same words, and listens nowhere.

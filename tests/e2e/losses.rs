@@ -19,7 +19,7 @@ fn the_configuration_may_be_lost_while_it_runs() {
     let mut before = Raw::login(tollgate.address, APP);
     fs::write(&file, "listen: [nonsense").expect("a file that cannot be read as a configuration");
     tollgate.signal("HUP");
-    wait_until("SIGHUP is answered", || tollgate.log().contains("proxy.yaml is refused"));
+    wait_until("the broken file is refused", || tollgate.log().contains("proxy.yaml is refused"));
     fs::remove_file(&file).expect("the configuration");
     tollgate.signal("HUP");
     assert_eq!(before.value("SELECT 1").as_deref(), Some("1"));

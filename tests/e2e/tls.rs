@@ -154,6 +154,62 @@ fn a_clients_certificate_is_a_fact_if_it_is_verified() {
     assert_eq!(tollgate.counter(relay::counters::Counter::TlsFailed), 1);
 }
 
+/// Asks something that is never free, by the certificate `{name}.pem` of an authority, or by none.
+fn ask_by(tollgate: &Tollgate, certificate: Option<(&Authority, &str)>, sql: &str) -> Result<String, String> {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let files = certificate.map(|(authority, name)| {
+        let path = |end: &str| authority.path(&format!("{name}.{end}"));
+        [format!("--ssl-cert={}", path("pem")), format!("--ssl-key={}", path("key"))]
+    });
+    let mut arguments = vec!["--ssl-mode=REQUIRED", "--comments"];
+    arguments.extend(files.iter().flatten().map(String::as_str));
+    mysql(server, tollgate.address, APP, &arguments, sql)
+}
+
+/// By its common name in `identity.name`, which nobody else gets: all are the same user from the same address.
+#[test]
+fn a_verified_certificate_decides_a_verdict() {
+    const READ: &str = "SELECT COUNT(*) >= 0 FROM mysql.plugin";
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let (ours, foreign) = (Authority::new("Our CA"), Authority::new("Foreign CA"));
+    for name in ["batch", "billing", "web"] {
+        ours.issue(name, name);
+        foreign.issue(name, name);
+    }
+    let tollgate = |rules: &str| {
+        let tls = format!("tls: {{ client_ca: \"{}\" }}\n", ours.path("ca.pem"));
+        let names = "identity: { name: [client, certificate, user] }\n";
+        let defaults = "defaults: { action: reject, reject_pause: 0s }\n";
+        Tollgate::start(&format!("{}{tls}{names}{defaults}rules:\n{rules}", upstream(server)))
+    };
+    let refused_by = |rule: &str, answer: Result<String, String>| {
+        let error = answer.expect_err(rule);
+        assert!(error.contains(&format!("ERROR 1226 (HY000) at line 1: [tollgate] rule={rule} ")), "{error}");
+    };
+    let claims = |name: &str| format!("/* client='{name}' */ {READ}");
+
+    let strict =
+        tollgate("- { id: batch-stops, match: { scope: batch }, do: { rejection_ratio: 1 }, permanent: true }\n");
+    refused_by("batch-stops", ask_by(&strict, Some((&ours, "batch")), READ));
+    refused_by("batch-stops", ask_by(&strict, Some((&ours, "batch")), &claims("web")));
+    for other in [Some((&ours, "web")), Some((&ours, "billing")), None] {
+        assert_eq!(ask_by(&strict, other, READ).as_deref(), Ok("1"));
+    }
+
+    let favouring = tollgate(
+        "- { id: everybody-yields, match: { scope: \"*\" }, do: { rejection_ratio: 1 }, permanent: true }\n\
+         - { id: billing-first, match: { scope: billing }, do: { rejection_ratio: 0 }, permanent: true }\n",
+    );
+    assert_eq!(ask_by(&favouring, Some((&ours, "billing")), READ).as_deref(), Ok("1"));
+    for other in [Some((&ours, "web")), None] {
+        refused_by("everybody-yields", ask_by(&favouring, other, READ));
+        refused_by("everybody-yields", ask_by(&favouring, other, &claims("billing")));
+    }
+    let error = ask_by(&favouring, Some((&foreign, "billing")), READ).expect_err("nobody whom we know vouches for it");
+    assert!(!error.contains("[tollgate]"), "it does not get as far as to a rule: {error}");
+    favouring.await_counter("tls_handshakes_failed", 1);
+}
+
 fn upstream_tls(server: &Server, settings: &str) -> Tollgate {
     Tollgate::start(&format!("upstream: {{ address: \"{}\", {settings} }}\n", server.address()))
 }

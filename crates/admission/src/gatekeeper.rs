@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use health::Flow;
-use identity::{Client as Known, Clients};
+use identity::{Client as Known, Clients, Counts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rules::{Mode, Timestamp};
@@ -24,7 +24,7 @@ use crate::port::{Admission, Client, Gate, Refusal};
 use crate::refusal::{Reason, Words, too_many_connections};
 use crate::room::Room;
 use crate::session_gate::SessionGate;
-use crate::stats::{ClientStats, Counted};
+use crate::stats::{ClientStats, Counted, Forgetting, Forgotten};
 use crate::who::Who;
 
 pub struct Gatekeeper {
@@ -40,6 +40,7 @@ pub struct Gatekeeper {
     pub(crate) gates: Arc<Gates>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) clients: Clients<ClientStats>,
+    forgotten: Arc<Mutex<Forgetting>>,
     pub(crate) parsed: ParseCache,
     pub(crate) room: Arc<Room>,
     pub(crate) conflicts: AtomicU64,
@@ -68,6 +69,7 @@ impl Gatekeeper {
         let gates = Gates::new(in_flight, Arc::clone(&limits), Arc::clone(&shadows));
         policy.gates = gates.adopt(std::mem::take(&mut policy.planned));
         let policy = Arc::new(ArcSwap::from_pointee(policy));
+        let forgotten: Arc<Mutex<Forgetting>> = Arc::default();
         Arc::new(Gatekeeper {
             connections: Connections::new(Arc::clone(&policy)),
             policy,
@@ -77,7 +79,8 @@ impl Gatekeeper {
             limits,
             shadows,
             gates,
-            clients: Clients::default(),
+            clients: remembered(&forgotten),
+            forgotten,
             parsed: ParseCache::new(),
             room: Arc::default(),
             conflicts: AtomicU64::new(0),
@@ -140,6 +143,23 @@ impl Gatekeeper {
         self.clients.list().into_iter().map(counted).collect()
     }
 
+    /// The same, and the sums of what those asked and got who are not remembered any more.
+    pub fn clients_and_forgotten(&self) -> (Vec<(Known<ClientStats>, Counted)>, Forgotten) {
+        // Who leaves in between would be in both or in neither.
+        for _ in 0..10 {
+            let left = self.clients.counts().left;
+            let (clients, forgotten) = (self.clients(), self.forgotten());
+            if self.clients.counts().left == left {
+                return (clients, forgotten);
+            }
+        }
+        (self.clients(), self.forgotten())
+    }
+
+    fn forgotten(&self) -> Forgotten {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+    }
+
     /// Units that wait, of all clients.
     pub fn waiting(&self) -> usize {
         self.room.count()
@@ -155,6 +175,11 @@ impl Gatekeeper {
     /// How often something that a client said of itself did not count, because it also said otherwise or too much.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
+    }
+
+    /// How full the table of clients is, and who found no room in it.
+    pub fn client_counts(&self) -> Counts {
+        self.clients.counts()
     }
 
     /// Gates on logins stop one who would come; nobody waits at them, since a connection that waits is one too.
@@ -202,6 +227,14 @@ impl Gatekeeper {
             id: self.dice().random(),
         })
     }
+}
+
+/// A table of clients whose counts outlive them.
+fn remembered(forgotten: &Arc<Mutex<Forgetting>>) -> Clients<ClientStats> {
+    let forgotten = Arc::clone(forgotten);
+    Clients::default().on_leave(move |client: Known<ClientStats>| {
+        forgotten.lock().unwrap_or_else(PoisonError::into_inner).add(&client.name, &client.value.counted());
+    })
 }
 
 /// An [`Admission`] needs to hand itself to its gates.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use identity::Identity;
+use identity::{Identity, Name};
 use rules::RuleId;
 use statement::Class;
 
@@ -89,6 +89,47 @@ impl Counted {
             waiting: 0,
             by_rule: Vec::new(),
         }
+    }
+}
+
+/// The counts of clients that are not remembered any more, so that sums over all clients never fall.
+#[derive(Debug, Default)]
+pub(crate) struct Forgetting {
+    sums: Counted,
+    unattributed: u64,
+    by_rule: BTreeMap<(RuleId, Reason, Effect), u64>,
+}
+
+/// These counts at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Forgotten {
+    pub counted: Counted,
+    /// Statements of those among them who had no name.
+    pub unattributed: u64,
+}
+
+/// Rules that the counts of forgotten clients tell apart.
+const MOST_FORGOTTEN_RULES: usize = 1024;
+
+impl Forgetting {
+    pub(crate) fn add(&mut self, name: &Name, counted: &Counted) {
+        self.sums = self.sums.and(counted);
+        if name.as_str() == Name::UNATTRIBUTED {
+            self.unattributed = self.unattributed.saturating_add(counted.seen);
+        }
+        for (rule, reason, effect, count) in &counted.by_rule {
+            let key = (rule.clone(), *reason, *effect);
+            if let Some(sum) = self.by_rule.get_mut(&key) {
+                *sum = sum.saturating_add(*count);
+            } else if self.by_rule.len() < MOST_FORGOTTEN_RULES {
+                self.by_rule.insert(key, *count);
+            }
+        }
+    }
+
+    pub(crate) fn so_far(&self) -> Forgotten {
+        let counted = Counted { by_rule: listed(&self.by_rule), ..self.sums.clone() };
+        Forgotten { counted, unattributed: self.unattributed }
     }
 }
 
@@ -180,12 +221,13 @@ impl ClientStats {
             left: load(&self.left),
             hold_time: Duration::from_micros(load(&self.hold_micros)),
             waiting: self.waiting.load(Ordering::Relaxed),
-            by_rule: by_rule
-                .iter()
-                .map(|((rule, reason, effect), count)| (rule.clone(), *reason, *effect, *count))
-                .collect(),
+            by_rule: listed(&by_rule),
         }
     }
+}
+
+fn listed(by_rule: &BTreeMap<(RuleId, Reason, Effect), u64>) -> Vec<(RuleId, Reason, Effect, u64)> {
+    by_rule.iter().map(|((rule, reason, effect), count)| (rule.clone(), *reason, *effect, *count)).collect()
 }
 
 fn bit(class: Class) -> u8 {

@@ -64,8 +64,9 @@ impl<T> Clients<T> {
         }
     }
 
-    /// To keep what would be lost with an entry that leaves, such as its counts. Whoever still holds one that had to
-    /// leave for a user with fewer may go on counting in it.
+    /// To keep what would be lost with an entry that leaves, such as its counts: it is called before anybody sees that the
+    /// entry is gone, and must not ask this table anything. Whoever still holds one that had to leave for a user with fewer
+    /// may go on counting in it.
     #[must_use]
     pub fn on_leave(self, on_leave: impl Fn(Client<T>) + Send + Sync + 'static) -> Clients<T> {
         Clients { on_leave: Some(Box::new(on_leave)), ..self }
@@ -76,10 +77,12 @@ impl<T> Clients<T> {
         if let Some(value) = self.read().seen(user, name, now) {
             return value;
         }
-        let (room, leaving) = self.write().enter(user, name, now, make);
+        let mut table = self.write();
+        let (room, leaving) = table.enter(user, name, now, make);
         if let (Some(on_leave), Some(leaving)) = (&self.on_leave, leaving) {
             on_leave(leaving);
         }
+        drop(table);
         match room {
             Room::Own(value) => value,
             Room::Overflow(value) => {
@@ -114,7 +117,8 @@ impl<T> Clients<T> {
         }
     }
 
-    // Nothing panics while it holds the lock but `make`, and that is called before anything is changed.
+    // Nothing panics while it holds the lock but `make`, and that is called before anything is changed, or `on_leave`, when
+    // all is changed.
     fn read(&self) -> RwLockReadGuard<'_, Table<T>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }

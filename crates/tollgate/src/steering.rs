@@ -14,7 +14,7 @@ mod whom;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use admin::PolicyFile;
 use admin::control::{Command, Controller, Reply, Request};
@@ -33,9 +33,6 @@ use crate::digests::Digests;
 use crate::explain::{self, Question};
 use crate::measuring::{self, Custom};
 
-/// How often what each client got is logged.
-const REPORT_EVERY: Duration = Duration::from_secs(60);
-
 pub(crate) struct Steering {
     reloader: Reloader,
     overlay: Overlay,
@@ -52,7 +49,7 @@ pub(crate) struct Steering {
     generation: u64,
     /// Rules whose coming end has been logged, with that end.
     warned: HashMap<RuleId, Timestamp>,
-    /// What was last wrong with the file, so that it is said once.
+    /// What was logged of the clients, and which troubles, so that each is said once.
     report: Report,
 }
 
@@ -121,7 +118,6 @@ impl Steering {
     }
 
     fn run(mut self, queue: &Receiver<Request>) {
-        let mut reported = Instant::now();
         loop {
             match queue.recv_timeout(LOOK_EVERY) {
                 Ok(Request { command, reply }) => {
@@ -133,10 +129,6 @@ impl Steering {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.tick(Instant::now());
-            if reported.elapsed() >= REPORT_EVERY {
-                reported = Instant::now();
-                self.report.log(&self.keeper);
-            }
         }
     }
 
@@ -155,6 +147,7 @@ impl Steering {
         for note in self.overlay.take_notes() {
             error!("{note}");
         }
+        self.report.log_each_minute(&self.keeper, now);
     }
 
     fn carry_out(&mut self, command: Command) -> Reply {
@@ -260,3 +253,6 @@ impl Steering {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

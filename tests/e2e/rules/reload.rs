@@ -1,12 +1,13 @@
 //! proxy.yaml changes while clients work.
 
+use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sandbox::{APP, ETL};
 use serde_json::{Value, json};
 
-use super::{AT_ONCE, Answer, ruled, run, word};
-use crate::harness::{Raw, wait_until};
+use super::{AT_ONCE, Answer, primary, ruled, run, word};
+use crate::harness::{Raw, Tollgate, upstream, wait_until};
 
 const READ: &str = "SELECT COUNT(*) FROM mysql.plugin";
 const EVERYONE: &str = "scope: \"*\"";
@@ -81,10 +82,50 @@ fn a_changed_file_is_in_force_without_being_asked_for() {
     std::fs::write(&other, text.replace("stops-0", "stops-2").replace(EVERYONE, "user: app2")).expect("writing");
     std::fs::rename(&other, tollgate.config()).expect("renaming");
     wait_until("it is not in force any more", || run(&mut raw, READ) == Answer::Done);
-    // SIGHUP.
-    tollgate.rewrite(|yaml| yaml.replace("user: app2", EVERYONE));
+}
+
+/// What the watch takes for a save in progress is in force when somebody asks for it.
+#[test]
+fn sighup_means_the_file_as_it_is() {
+    let tollgate = ruled(AT_ONCE);
+    let mut raw = Raw::login(tollgate.address, ETL);
+    let beginning = std::fs::read_to_string(tollgate.config()).expect("the file");
+    tollgate.rewrite(|yaml| format!("{yaml}{}", plan(0)));
+    wait_until("the rules are in force", || run(&mut raw, READ).is_refused());
+    let generation = tollgate.generation();
+    tollgate.rewrite(|_| beginning);
+    wait_until("the watch has refused it", || tollgate.log().contains("is a mere beginning of the file in force"));
+    assert!(run(&mut raw, READ).is_refused(), "the old rules stay");
+    assert_eq!(tollgate.generation(), generation);
     tollgate.signal("HUP");
-    wait_until("it is again", || run(&mut raw, READ).is_refused());
+    wait_until("the rules are gone", || run(&mut raw, READ) == Answer::Done);
+    assert_eq!(tollgate.generation(), generation + 1);
+}
+
+/// The file is a link into a folder that is a link itself, and that one is swapped: nothing at the file's own place changes.
+#[test]
+fn a_swap_as_kubernetes_does_it_is_in_force() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("..version-0")).expect("a folder");
+    symlink("..version-0", at("..data")).expect("a link");
+    symlink("..data/proxy.yaml", at("proxy.yaml")).expect("a link");
+    let path = folder.path().to_owned();
+    // Which writes the file through the links.
+    let tollgate = Tollgate::start_in(folder, &format!("{}{AT_ONCE}", upstream(primary())));
+    let text = std::fs::read_to_string(tollgate.config()).expect("the file");
+    let mut raw = Raw::login(tollgate.address, ETL);
+    assert_eq!(run(&mut raw, READ), Answer::Done);
+    for number in 1..=2 {
+        let version = format!("..version-{number}");
+        std::fs::create_dir(path.join(&version)).expect("a folder");
+        std::fs::write(path.join(&version).join("proxy.yaml"), format!("{text}{}", plan(number))).expect("writing");
+        symlink(&version, path.join("..data_tmp")).expect("a link");
+        std::fs::rename(path.join("..data_tmp"), path.join("..data")).expect("renaming");
+        let rule = format!("rule=stops-{number} ");
+        wait_until(&rule, || matches!(run(&mut raw, READ), Answer::Err(1226, message) if message.contains(&rule)));
+        std::fs::remove_dir_all(path.join(format!("..version-{}", number - 1))).expect("the old one");
+    }
 }
 
 #[test]

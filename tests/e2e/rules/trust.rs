@@ -97,6 +97,43 @@ fn nobody_becomes_the_favourite_by_saying_so() {
     assert_eq!(ask(&mut app, &[], &format!("{READ} /*client='favourite'*/")), Answer::Done);
 }
 
+/// The part of everybody else that passes is the rule's, whatever they say; of the favoured it is all.
+#[test]
+fn all_but_one_at_nine_tenths() {
+    let tollgate = ruled(&format!("{AT_ONCE}{}", ALL_BUT_ONE.replace("rejection_ratio: 1", "rejection_ratio: 0.9")));
+    let mut app = login(&tollgate, APP, &[]);
+    for n in 0..1000 {
+        assert_eq!(ask(&mut app, &[], READ), Answer::Done, "unit {n} of the favoured");
+    }
+    let passed = |attributes: &[_], query_attributes: &[_], sql: &str, units: usize| {
+        let mut etl = login(&tollgate, ETL, attributes);
+        let passes = |_: &usize| match ask(&mut etl, query_attributes, sql) {
+            Answer::Done => true,
+            Answer::Err(code, message) => {
+                let said = (code, word(&message, "rule"), word(&message, "reason"));
+                assert_eq!(said, (1226, "everybody-yields", "ratio"), "{message}");
+                false
+            }
+        };
+        (0..units).filter(passes).count()
+    };
+    let plain = passed(&[], &[], READ, 1000);
+    // 4 standard deviations of 1,000 rolls at 0.1.
+    assert!(plain.abs_diff(100) <= 38, "{plain} of 1,000 at 0.9");
+    let mut disguised = 0;
+    let disguises = disguises();
+    for (attributes, query_attributes, sql) in &disguises {
+        let count = passed(attributes, query_attributes, sql, 100);
+        // The favoured has all of them; that the dice give half of them does not happen.
+        assert!(count < 50, "{count} of 100: {attributes:?} {query_attributes:?} {sql}");
+        disguised += count;
+    }
+    // The same of all disguises together.
+    let (units, four) = (100 * disguises.len(), 62);
+    assert_eq!(units, 2700, "`four` is of so many");
+    assert!(disguised.abs_diff(units / 10) <= four, "{disguised} of {units} at 0.9");
+}
+
 #[test]
 fn a_trusted_users_claims_are_believed() {
     let trust = "identity: { trust_claims_of: [etl] }\n";
@@ -125,8 +162,45 @@ fn a_claim_makes_it_stricter_and_never_easier() {
     let mut raw = Raw::login(tollgate.address, APP);
     assert_eq!(run(&mut raw, READ), Answer::Done);
     assert!(run(&mut raw, &format!("{READ} /*kind='batch'*/")).is_refused());
-    // Two values for one key: neither counts.
+    assert_eq!(tollgate.counter("identity_conflicts"), 0);
+    // Two values for one key: neither counts, and that is counted.
     assert_eq!(run(&mut raw, &format!("/*kind='batch'*/ {READ} /*kind='web'*/")), Answer::Done);
+    assert_eq!(tollgate.counter("identity_conflicts"), 1);
+    // Nobody looks at this key.
+    assert_eq!(run(&mut raw, &format!("/*other='batch'*/ {READ} /*other='web'*/")), Answer::Done);
+    assert_eq!(tollgate.counter("identity_conflicts"), 1);
+}
+
+/// Who says nothing that makes a name, or whose word for it does not count.
+#[test]
+fn a_rule_for_the_unattributed_concerns_nobody_else() {
+    let rules = "rules:\n\
+        - { id: who-are-you, match: { scope: unattributed }, do: { rejection_ratio: 1 }, permanent: true }\n";
+    let names = "identity: { name: [client, tag.app], trust_claims_of: [etl] }\n";
+    let tollgate = ruled(&format!("{AT_ONCE}{names}{rules}"));
+    let named = format!("{READ} /*app='loader'*/");
+    let mut asked_without_name = 0;
+    for (user, attributes, sql, stopped) in [
+        (ETL, vec![], READ, true),
+        (ETL, vec![], named.as_str(), false),
+        (ETL, vec![("tollgate_client", "loader")], READ, false),
+        (ETL, vec![("program_name", "loader")], READ, true),
+        // Nobody is called so who says so.
+        (ETL, vec![("tollgate_client", "unattributed")], READ, false),
+        // One whose claims are not trusted does not escape by a name.
+        (APP, vec![], READ, true),
+        (APP, vec![], named.as_str(), true),
+    ] {
+        let mut raw = login(&tollgate, user, &attributes);
+        let answer = ask(&mut raw, &[], sql);
+        assert_eq!(answer.is_refused(), stopped, "{user:?} {attributes:?} {sql}: {answer:?}");
+        if let Answer::Err(_, message) = answer {
+            assert_eq!(word(&message, "rule"), "who-are-you");
+            asked_without_name += u64::from(word(&message, "client") == "unattributed");
+        }
+    }
+    assert_eq!(asked_without_name, 3);
+    assert_eq!(tollgate.counter("statements_unattributed"), asked_without_name);
 }
 
 /// COM_STMT_EXECUTE of a statement without parameters, with string attributes.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use admission::Gatekeeper;
 use admission::stats::Counted;
+use identity::Name;
 
 use super::text::{Kind, Text};
 
@@ -29,12 +30,21 @@ fn float(count: u64) -> f64 {
 }
 
 pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
-    let mut clients = keeper.clients();
+    let (mut clients, forgotten) = keeper.clients_and_forgotten();
+    let all = || clients.iter().map(|(_, counted)| counted).chain([&forgotten.counted]);
     for (name, help, value) in FIGURES {
-        let all: f64 = clients.iter().map(|(_, counted)| value(counted)).sum();
+        let all: f64 = all().map(value).sum();
         text.about(Kind::Counter, &format!("statements_{name}_total"), help).put(&[], all);
     }
-    decisions(text, clients.iter().map(|(_, counted)| counted));
+    let unattributed = clients.iter().filter(|(client, _)| client.name.as_str() == Name::UNATTRIBUTED);
+    text.about(
+        Kind::Counter,
+        "statements_unattributed_total",
+        "Statements of clients of whom nothing is known that `identity.name` makes a name of.",
+    )
+    .put(&[], forgotten.unattributed + unattributed.map(|(_, counted)| counted.seen).sum::<u64>());
+    identities(text, keeper);
+    decisions(text, all());
     clients.sort_by_key(|(_, counted)| Reverse(counted.seen));
     clients.truncate(MOST);
     for (name, help, value) in FIGURES {
@@ -44,6 +54,32 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
             let user = String::from_utf8_lossy(client.user.as_deref().unwrap_or_default());
             metric.put(&[("client", client.name.as_str()), ("user", &user)], value(counted));
         }
+    }
+}
+
+/// What became of who clients say they are.
+fn identities(text: &mut Text, keeper: &Gatekeeper) {
+    let counts = keeper.client_counts();
+    text.about(Kind::Gauge, "identities", "Clients that are remembered, by user and name.").put(&[], counts.remembered);
+    for (name, help, count) in [
+        (
+            "identity_conflicts_total",
+            "What clients said of themselves that does not count: two values for one key, several tools, or too much. What a \
+             session says again is not counted again.",
+            keeper.conflicts(),
+        ),
+        (
+            "identities_overflowed_total",
+            "How often a client had no room of its own among those remembered, and was counted as `__overflow__`.",
+            counts.overflowed,
+        ),
+        (
+            "identities_left_total",
+            "Clients that were forgotten to make room for others; what they asked stays in the sums.",
+            counts.left,
+        ),
+    ] {
+        text.about(Kind::Counter, name, help).put(&[], count);
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use admission::Gatekeeper;
 use admission::gates::{MetricSeen, Moment, Seen, ServerSeen, Took};
 use admission::policy::{Defaults, Gate, Policy, Queue};
+use admission::port::{Admission, Client};
 use health::{Board, BuiltIn, Control, Reading, Report, Settings, Unknown};
 use rules::{Action, Mode, RuleSet, Timestamp};
-use statement::Class;
+use statement::{Charset, Class};
 
 use super::*;
 use crate::PolicyFile;
@@ -118,6 +119,42 @@ fn gates_and_what_is_measured() {
     ] {
         assert!(!text.contains(absent), "{absent} in\n{text}");
     }
+}
+
+/// A user has room for 2,500 clients, one of them for the nameless, of whom there are none, and one for all without room.
+#[test]
+fn clients_without_room_are_counted() {
+    let name = vec![identity::NamePart::Attr("program_name".into())];
+    let identity = identity::Settings { name, trust_claims_of: Vec::new() };
+    let rules = RuleSet::new(Vec::new(), &|_| None);
+    let policy = Policy::new(1, identity, Defaults::default(), Queue::default(), rules);
+    let keeper = Gatekeeper::new(policy, Box::new(|| Timestamp(0)), 1);
+    let sessions: Vec<_> = (0..2600)
+        .map(|number| {
+            let attributes = [(b"program_name".to_vec(), format!("job-{number}").into_bytes())];
+            let client = Client {
+                connection: number,
+                user: b"etl",
+                address: None,
+                listener: "main",
+                certificate: None,
+                attributes: &attributes,
+                database: None,
+                charset: Charset::default(),
+            };
+            keeper.enter(&client).unwrap()
+        })
+        .collect();
+    let text = text(&keeper, Instant::now());
+    for line in [
+        "tollgate_identities 2499",
+        "tollgate_identities_overflowed_total 102",
+        "tollgate_identities_left_total 0",
+        "tollgate_identity_conflicts_total 0",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no {line} in\n{text}");
+    }
+    drop(sessions);
 }
 
 /// A metric without documentation, and a documented one that there is not, are both mistakes.

@@ -48,6 +48,20 @@ fn deprioritise_everyone_but_this_one() {
 }
 
 #[test]
+fn the_unattributed_have_rules_of_their_own() {
+    let rules = ["everyone | scope=* | ratio=0.1", "nobody | scope=unattributed | ratio=0.9"];
+    for (name, owner) in [
+        ("unattributed", "nobody:-"),
+        ("", "nobody:-"),
+        ("unattributed_", "everyone:-"),
+        ("etl:warehouse", "everyone:-"),
+        ("__overflow__", "everyone:-"),
+    ] {
+        check(&rules, &format!("name={name}"), "", owner);
+    }
+}
+
+#[test]
 fn an_empty_set_owns_nothing() {
     let set = set(&[]);
     assert!(set.is_empty());

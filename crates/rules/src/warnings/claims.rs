@@ -1,6 +1,6 @@
 //! Rules on what a client says of itself.
 
-use identity::{NamePart, Settings, Trust};
+use identity::{Name, NamePart, Settings, Trust};
 
 use super::WarningKind;
 use crate::matching::{Condition, Key, Value};
@@ -54,12 +54,15 @@ fn perhaps_claimed(condition: &Condition, identity: &Settings) -> Option<String>
         Value::Scope(scope) => Some(scope.text.to_string()),
         _ => None,
     };
-    condition.values.first().and_then(scope).filter(|_| claimed && names_somebody(condition))
+    let name = condition.values.iter().filter_map(scope).find(|scope| scope != Name::UNATTRIBUTED);
+    name.filter(|_| claimed && names_somebody(condition))
 }
 
-/// `*` needs no claim.
+/// Nobody needs a claim to be in `*`, or to be unattributed.
 fn names_somebody(condition: &Condition) -> bool {
-    !condition.values.iter().any(|value| matches!(value, Value::Scope(scope) if &*scope.text == "*"))
+    let is = |value: &Value, text: &str| matches!(value, Value::Scope(scope) if &*scope.text == text);
+    let values = &condition.values;
+    !values.iter().any(|value| is(value, "*")) && !values.iter().all(|value| is(value, Name::UNATTRIBUTED))
 }
 
 /// Whoever is trusted to make claims does not leave them out.

@@ -1,10 +1,14 @@
 //! What each client asked and got, for the log: once a minute, and at the end.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use admission::Gatekeeper;
 use admission::stats::Counted;
 use tracing::{error, info};
+
+/// How often what each client got is logged.
+const EVERY: Duration = Duration::from_secs(60);
 
 /// Lines in one report; the busiest clients come first.
 const MOST: usize = 50;
@@ -13,11 +17,22 @@ const MOST: usize = 50;
 pub(crate) struct Report {
     /// What was counted when it was last logged.
     last: HashMap<(Vec<u8>, String), Counted>,
+    /// And when that was, or when its first minute began.
+    logged: Option<Instant>,
     /// Troubles that were logged.
     said: HashSet<String>,
 }
 
 impl Report {
+    /// To be called often.
+    pub(crate) fn log_each_minute(&mut self, keeper: &Gatekeeper, now: Instant) {
+        let since = *self.logged.get_or_insert(now);
+        if now.saturating_duration_since(since) >= EVERY {
+            self.logged = Some(now);
+            self.log(keeper);
+        }
+    }
+
     /// Logs what has been counted since the last time.
     pub(crate) fn log(&mut self, keeper: &Gatekeeper) {
         let mut lines = Vec::new();
