@@ -59,7 +59,7 @@ impl Resolver<'_> {
         let raw = raw.filter(|_| whole)?;
         let subject = self.subject(name, &raw, place, metrics)?;
         self.check_measurable(&subject, place, around);
-        self.gate(name, raw, &subject, place, around)
+        self.gate(name, raw, &subject, place)
     }
 
     /// What it is on: the metric that it names, or that it is called after.
@@ -93,14 +93,7 @@ impl Resolver<'_> {
         None
     }
 
-    fn gate(
-        &mut self,
-        name: &str,
-        raw: RawGate,
-        subject: &Subject<'_>,
-        place: &KeyPath,
-        around: &Surrounding,
-    ) -> Option<Gate> {
+    fn gate(&mut self, name: &str, raw: RawGate, subject: &Subject<'_>, place: &KeyPath) -> Option<Gate> {
         let unit = subject.unit();
         let (classes, logins) = self.classes(&raw, subject, place);
         let control = self.control(&raw, subject, place);
