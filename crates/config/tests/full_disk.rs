@@ -1,5 +1,8 @@
 //! A disk that is full or read-only: the rule is refused with a clear error, and all goes on as it was.
 
+#[path = "../../../tests/e2e/harness/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,6 +10,7 @@ use std::process::Command;
 
 use config::overlay::{Overlay, OverlayError};
 use rules::{Rule, Timestamp};
+use skipped::skipped;
 use tempfile::TempDir;
 
 const NOW: Timestamp = Timestamp(1_776_765_930_000);
@@ -76,7 +80,7 @@ impl Tiny {
     fn mount() -> Option<Tiny> {
         let folder = tempfile::tempdir().expect("a folder");
         let mounted = mount(&["-t", "tmpfs", "-o", "size=128k", "tollgate-test"], folder.path());
-        mounted.then_some(Tiny(folder))
+        mounted.then(|| Tiny(folder))
     }
 }
 
@@ -94,7 +98,7 @@ fn mount(options: &[&str], folder: &Path) -> bool {
 #[test]
 fn a_full_disk() {
     let Some(tiny) = Tiny::mount() else {
-        eprintln!("not run: only root may mount a small disk; `a_file_that_may_not_grow` is the like for others");
+        skipped("a full disk", "only root may mount a small one; `a_file_that_may_not_grow` is the like for others");
         return;
     };
     let filler = tiny.0.path().join("filler");
@@ -119,7 +123,7 @@ fn a_read_only_disk() {
     } else {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("ours");
         if fs::write(folder.join("probe"), "").is_ok() {
-            eprintln!("not run: root, who may write everywhere, and may not mount");
+            skipped("a read-only disk", "root may write everywhere, and may not mount one");
             return;
         }
     }

@@ -91,6 +91,7 @@ static void attempt(const char *name, int long_data) {
       if (!failed) fail("the first execution was not refused");
       if (mysql_stmt_errno(stmt) != 1226 || strcmp(mysql_stmt_sqlstate(stmt), "HY000"))
         fail("refused with %u %s, expected 1226 HY000", mysql_stmt_errno(stmt), mysql_stmt_sqlstate(stmt));
+      if (env("TG_WAIT")) { printf("refused %s\n", name); fflush(stdout); getchar(); }
     } else if (failed) fail("execution %d: %u %s %s", execution, mysql_stmt_errno(stmt), mysql_stmt_sqlstate(stmt), mysql_stmt_error(stmt));
     else if (mysql_stmt_affected_rows(stmt) != 1) fail("execution %d affected no row", execution);
   }

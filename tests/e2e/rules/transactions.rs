@@ -2,12 +2,11 @@
 
 use sandbox::APP;
 
-use super::{AT_ONCE, Answer, primary, ruled, run, table};
+use super::protocols::prepare;
+use super::{AT_ONCE, Answer, answer, primary, ruled, run, table};
 use crate::harness::Raw;
 
 const STEPS: usize = 10;
-const TRANSACTIONS: usize = 1000;
-const CONNECTIONS: usize = 4;
 
 const RULE: &str =
     "rules:\n- { id: most-yield, match: { user: app }, do: { rejection_ratio: 0.9 }, permanent: true }\n";
@@ -27,77 +26,191 @@ enum OnError {
     Ignore,
 }
 
+/// How its statements are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Text,
+    Prepared,
+}
+
+/// What the rule does with one that loses its roll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Losers {
+    Rejected,
+    /// For some four rolls, and then rejected.
+    Delayed,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    kind: Kind,
+    on_error: OnError,
+    protocol: Protocol,
+    losers: Losers,
+    transactions: usize,
+    connections: usize,
+}
+
+impl Run {
+    /// A thousand, as text, rejected.
+    fn of(kind: Kind, on_error: OnError) -> Run {
+        Run { kind, on_error, protocol: Protocol::Text, losers: Losers::Rejected, transactions: 1000, connections: 4 }
+    }
+
+    fn name(self) -> String {
+        format!("tx_{:?}_{:?}_{:?}_{:?}", self.kind, self.on_error, self.protocol, self.losers).to_lowercase()
+    }
+
+    fn reads(self) -> usize {
+        if self.kind == Kind::ReadsThenWrites { 3 } else { 0 }
+    }
+
+    fn defaults(self) -> &'static str {
+        match self.losers {
+            Losers::Rejected => AT_ONCE,
+            Losers::Delayed => "defaults: { action: delay, max_delay: 400ms, reject_pause: 0s }\n",
+        }
+    }
+}
+
+/// A connection, and its statements where it has prepared them: the read, with the batch, and the write, with the step too.
+struct Client {
+    raw: Raw,
+    table: String,
+    prepared: Option<[u32; 2]>,
+}
+
+impl Client {
+    fn new(mut raw: Raw, how: Run) -> Client {
+        let table = how.name();
+        let prepared = (how.protocol == Protocol::Prepared).then(|| {
+            [read(&table, "?"), write(&table, "?", "?")].map(|sql| prepare(&mut raw, &sql).expect("a statement"))
+        });
+        Client { raw, table, prepared }
+    }
+
+    fn read(&mut self, batch: usize) -> Answer {
+        match self.prepared {
+            None => run(&mut self.raw, &read(&self.table, &batch.to_string())),
+            Some([id, _]) => self.execute(id, &[batch]),
+        }
+    }
+
+    fn write(&mut self, batch: usize, step: usize) -> Answer {
+        match self.prepared {
+            None => run(&mut self.raw, &write(&self.table, &batch.to_string(), &step.to_string())),
+            Some([_, id]) => self.execute(id, &[batch, step]),
+        }
+    }
+
+    fn execute(&mut self, id: u32, values: &[usize]) -> Answer {
+        let mut body = [&id.to_le_bytes()[..], &[0, 1, 0, 0, 0, 0, 1]].concat();
+        values.iter().for_each(|_| body.extend([3, 0]));
+        for value in values {
+            body.extend(u32::try_from(*value).expect("a small number").to_le_bytes());
+        }
+        self.raw.command(0x17, &body);
+        answer(&mut self.raw)
+    }
+}
+
+fn read(table: &str, batch: &str) -> String {
+    format!("SELECT COUNT(*) FROM test.{table} WHERE batch = {batch}")
+}
+
+fn write(table: &str, batch: &str, step: &str) -> String {
+    format!("INSERT INTO test.{table} (batch, step) VALUES ({batch}, {step})")
+}
+
 /// One transaction; whether every step was done.
-fn transaction(raw: &mut Raw, table: &str, kind: Kind, on_error: OnError, batch: usize) -> bool {
-    if kind != Kind::AutocommitOff {
-        assert_eq!(run(raw, "BEGIN"), Answer::Done);
+fn transaction(client: &mut Client, how: Run, batch: usize) -> bool {
+    if how.kind != Kind::AutocommitOff {
+        assert_eq!(run(&mut client.raw, "BEGIN"), Answer::Done);
     }
     let mut done = 0;
     for step in 0..STEPS {
-        let sql = if kind == Kind::ReadsThenWrites && step < 3 {
-            format!("SELECT COUNT(*) FROM test.{table} WHERE batch = {batch}")
-        } else {
-            format!("INSERT INTO test.{table} (batch, step) VALUES ({batch}, {step})")
-        };
-        match run(raw, &sql) {
-            Answer::Done => done += 1,
-            answer => {
-                assert!(answer.is_refused(), "{sql}: {answer:?}");
-                if on_error == OnError::RollBack {
-                    assert_eq!(run(raw, "ROLLBACK"), Answer::Done);
-                    return false;
-                }
-            }
+        let answer = if step < how.reads() { client.read(batch) } else { client.write(batch, step) };
+        if answer == Answer::Done {
+            done += 1;
+            continue;
+        }
+        assert!(answer.is_refused(), "{how:?}: {answer:?}");
+        if how.on_error == OnError::RollBack {
+            assert_eq!(run(&mut client.raw, "ROLLBACK"), Answer::Done);
+            return false;
         }
     }
-    assert_eq!(run(raw, "COMMIT"), Answer::Done, "COMMIT always passes");
+    assert_eq!(run(&mut client.raw, "COMMIT"), Answer::Done, "COMMIT always passes");
     done == STEPS
 }
 
-fn check(kind: Kind, on_error: OnError) {
-    let name = format!("tx_{kind:?}_{on_error:?}").to_lowercase();
+fn check(how: Run) {
+    let name = how.name();
     table(&name);
-    let tollgate = ruled(&format!("{AT_ONCE}{RULE}"));
+    let tollgate = ruled(&format!("{}{RULE}", how.defaults()));
     let one = |connection: usize| {
-        let mut raw = Raw::login(tollgate.address, APP);
-        if kind == Kind::AutocommitOff {
-            assert_eq!(run(&mut raw, "SET autocommit = 0"), Answer::Done);
+        let mut client = Client::new(Raw::login(tollgate.address, APP), how);
+        if how.kind == Kind::AutocommitOff {
+            assert_eq!(run(&mut client.raw, "SET autocommit = 0"), Answer::Done);
         }
-        let batches = (0..TRANSACTIONS / CONNECTIONS).map(|n| 1 + connection + n * CONNECTIONS);
-        batches.filter(|batch| transaction(&mut raw, &name, kind, on_error, *batch)).count()
+        let batches = (0..how.transactions).skip(connection).step_by(how.connections).map(|number| number + 1);
+        batches.filter(|batch| transaction(&mut client, how, *batch)).count()
     };
     let one = &one;
     let complete: usize = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..CONNECTIONS).map(|connection| scope.spawn(move || one(connection))).collect();
+        let threads: Vec<_> = (0..how.connections).map(|connection| scope.spawn(move || one(connection))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a connection")).sum()
     });
-    let writes = if kind == Kind::ReadsThenWrites { STEPS - 3 } else { STEPS };
+    let writes = STEPS - how.reads();
     let sql = format!(
         "SELECT COUNT(*), COALESCE(SUM(n <> {writes}), 0) FROM \
          (SELECT batch, COUNT(*) AS n FROM test.{name} WHERE batch > 0 GROUP BY batch) AS batches"
     );
     let counted = primary().root_sql(&sql).expect("a count");
     let counted: Vec<usize> = counted.split_whitespace().map(|n| n.parse().expect("a number")).collect();
-    assert_eq!(counted, [complete, 0], "{kind:?} {on_error:?}: batches in the table, and those in part");
-    assert!((1..TRANSACTIONS / 2).contains(&complete), "{kind:?} {on_error:?}: {complete}");
+    assert_eq!(counted, [complete, 0], "{how:?}: batches in the table, and those in part");
+    let most = if how.losers == Losers::Rejected { how.transactions / 2 } else { how.transactions };
+    assert!((1..most).contains(&complete), "{how:?}: {complete}");
+    assert_eq!(tollgate.counted("held") > 0, how.losers == Losers::Delayed, "{how:?}: {}", tollgate.clients());
 }
 
 #[test]
 fn writes_first() {
-    check(Kind::WritesFirst, OnError::RollBack);
-    check(Kind::WritesFirst, OnError::Ignore);
+    check(Run::of(Kind::WritesFirst, OnError::RollBack));
+    check(Run::of(Kind::WritesFirst, OnError::Ignore));
 }
 
 #[test]
 fn reads_then_writes() {
-    check(Kind::ReadsThenWrites, OnError::RollBack);
-    check(Kind::ReadsThenWrites, OnError::Ignore);
+    check(Run::of(Kind::ReadsThenWrites, OnError::RollBack));
+    check(Run::of(Kind::ReadsThenWrites, OnError::Ignore));
 }
 
 #[test]
 fn autocommit_off() {
-    check(Kind::AutocommitOff, OnError::RollBack);
-    check(Kind::AutocommitOff, OnError::Ignore);
+    check(Run::of(Kind::AutocommitOff, OnError::RollBack));
+    check(Run::of(Kind::AutocommitOff, OnError::Ignore));
+}
+
+const KINDS: [Kind; 3] = [Kind::WritesFirst, Kind::ReadsThenWrites, Kind::AutocommitOff];
+
+#[test]
+fn prepared_statements() {
+    for kind in KINDS {
+        for on_error in [OnError::RollBack, OnError::Ignore] {
+            // Of those that read first one in a hundred is complete: it is rolled for twice.
+            check(Run { protocol: Protocol::Prepared, ..Run::of(kind, on_error) });
+        }
+    }
+}
+
+#[test]
+fn delayed() {
+    for kind in KINDS {
+        for on_error in [OnError::RollBack, OnError::Ignore] {
+            check(Run { losers: Losers::Delayed, transactions: 100, connections: 25, ..Run::of(kind, on_error) });
+        }
+    }
 }
 
 #[test]

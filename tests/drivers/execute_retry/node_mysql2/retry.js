@@ -16,6 +16,7 @@ const env = process.env, refusal = env.TG_EXPECT_REFUSAL === '1', table = `${env
   if (refusal) {
     const error = await statement.execute(first).then(() => assert.fail('the first execution was not refused'), (error) => error);
     assert.deepEqual([error.errno, error.sqlState], [1226, 'HY000']);
+    if (env.TG_WAIT) { console.log('refused plain'); require('fs').readSync(0, Buffer.alloc(1)); }
   }
   for (const values of [first, [2, 'text', first[2]], [3, null, first[2]]]) assert.equal((await statement.execute(values))[0].affectedRows, 1);
   await statement.close();

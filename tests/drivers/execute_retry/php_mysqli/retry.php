@@ -26,6 +26,7 @@ foreach (['plain', 'long_data'] as $step) {
             } catch (mysqli_sql_exception $e) {
                 if ($execution > 0 || !$refusal) throw $e;
                 if ([$e->getCode(), $e->getSqlState()] !== [1226, 'HY000']) throw new Exception("refused with {$e->getCode()} {$e->getSqlState()}, expected 1226 HY000");
+                if (getenv('TG_WAIT')) { echo "refused $step\n"; fgets(STDIN); }
             }
         }
         $stmt->close();
