@@ -125,6 +125,15 @@ fn without_a_heartbeat_it_is_paced_as_well() {
 }
 
 #[test]
+fn whole_seconds_are_enough_to_pace_by() {
+    let storm = Storm { heartbeat: false, whole_seconds: true, ..Storm::default() };
+    let figures = worst("no beats, whole seconds", &storm);
+    assert!(figures.p99 < storm.threshold, "{figures:?}");
+    assert!(figures.first_peak < 2.0 * storm.threshold, "{figures:?}");
+    assert!(figures.used > 0.9, "{figures:?}");
+}
+
+#[test]
 fn permits_without_a_heartbeat_stay_near_the_threshold() {
     let few = Storm { control: Some(Control::Permits), heartbeat: false, service: 0.002, ..second() };
     let rig = Storm { control: Some(Control::Permits), heartbeat: false, ..very_fast() };

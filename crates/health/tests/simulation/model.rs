@@ -19,6 +19,8 @@ pub(crate) struct Storm {
     /// `None`: no gate.
     pub(crate) control: Option<Control>,
     pub(crate) heartbeat: bool,
+    /// Without a heartbeat: lag is told in whole seconds, as MariaDB does.
+    pub(crate) whole_seconds: bool,
     pub(crate) threshold: f64,
     pub(crate) seconds: u64,
     pub(crate) writers: usize,
@@ -44,6 +46,7 @@ impl Default for Storm {
         Storm {
             control: Some(Control::Paced),
             heartbeat: true,
+            whole_seconds: false,
             threshold: 5.0,
             seconds: 150,
             writers: 64,
@@ -170,6 +173,7 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                     (known.map_or(0.0, |shown| shown.lag.as_secs_f64()), known.map(|shown| shown.applied))
                 } else {
                     // What performance_schema shows: the age of what is being applied.
+                    let lag = if storm.whole_seconds { lag.floor() } else { lag };
                     (lag, log.at(at(now - lag)))
                 };
                 board.report(Report {
