@@ -35,7 +35,7 @@ text { font-family: system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; fo
 .binary { stroke: #d55e00; fill: #d55e00 }
 .paced { stroke: #0066b3; fill: #0066b3 }
 .permits { stroke: #00875f; fill: #00875f }
-.no-heartbeat { stroke: #b35900; fill: #b35900 }
+.no-heartbeat { stroke: #7a6a00; fill: #7a6a00 }
 .curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits, .curve.no-heartbeat { fill: none }
 .bar, .core { stroke: none }
 .note, .value, .threshold-text { stroke: #ffffff; stroke-width: 3px; paint-order: stroke }
@@ -56,7 +56,7 @@ text { fill: #e6edf3 }
 .binary { stroke: #ff9a4d; fill: #ff9a4d }
 .paced { stroke: #58a6ff; fill: #58a6ff }
 .permits { stroke: #3fcf9b; fill: #3fcf9b }
-.no-heartbeat { stroke: #e0a060; fill: #e0a060 }
+.no-heartbeat { stroke: #d6c95a; fill: #d6c95a }
 .curve.off, .curve.by-hand, .curve.binary, .curve.paced, .curve.permits, .curve.no-heartbeat { fill: none }
 .bar, .core { stroke: none }
 .note, .value, .threshold-text { stroke: #0d1117 }
