@@ -27,11 +27,14 @@ pub(crate) struct Identity {
     pub(crate) flavor: Flavor,
     pub(crate) version: Arc<str>,
     pub(crate) id: Arc<str>,
+    /// Of what this connection writes the binlog has the rows, at least of what statements cannot say; else a replica runs
+    /// the statement anew, with its own settings.
+    pub(crate) logs_rows: bool,
 }
 
 /// One statement that every server understands, whatever variables it has.
-pub(crate) const IDENTITY: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-    ('version', 'version_comment', 'server_uuid', 'server_uid', 'server_id', 'hostname', 'port')";
+pub(crate) const IDENTITY: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN \
+    ('version', 'version_comment', 'server_uuid', 'server_uid', 'server_id', 'hostname', 'port', 'binlog_format')";
 
 impl Identity {
     pub(crate) fn of(variables: &[(String, String)]) -> Identity {
@@ -46,7 +49,8 @@ impl Identity {
             .into_iter()
             .find(|id| !id.is_empty())
             .map_or_else(|| format!("{}@{}:{}", named("server_id"), named("hostname"), named("port")), str::to_owned);
-        Identity { flavor, version: version.into(), id: id.into() }
+        let logs_rows = !named("binlog_format").eq_ignore_ascii_case("statement");
+        Identity { flavor, version: version.into(), id: id.into(), logs_rows }
     }
 }
 
@@ -114,5 +118,13 @@ mod tests {
             let found = identity(variables);
             assert_eq!((found.flavor, &*found.id), (flavor, id), "{variables:?}");
         }
+    }
+
+    #[test]
+    fn whether_a_replica_runs_our_statements_is_told() {
+        for (format, logs_rows) in [("ROW", true), ("MIXED", true), ("STATEMENT", false), ("statement", false)] {
+            assert_eq!(identity(&[("binlog_format", format)]).logs_rows, logs_rows, "{format}");
+        }
+        assert!(identity(&[]).logs_rows, "from some version on there will be no other");
     }
 }

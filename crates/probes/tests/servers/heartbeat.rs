@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use health::{BuiltIn, Reading, Unknown};
 use probes::MissingTable;
+use sandbox::Server;
 
 use crate::harness::{cluster, endpoint, heartbeat, of_cluster, run, session, start};
 
@@ -79,4 +80,54 @@ async fn rows_of_proxies_that_are_no_more_are_removed() -> Result<()> {
     let left = cluster.primary.root_sql("SELECT proxy FROM toll_gate.heartbeat WHERE proxy IN ('gone', 'quiet')")?;
     assert_eq!(left.trim(), "quiet");
     Ok(())
+}
+
+/// How often the primary has run these, by its prepared statements.
+fn counted(primary: &Server, sql: &str) -> Result<u64> {
+    let counts = "SELECT COALESCE(SUM(COUNT_EXECUTE), 0) FROM performance_schema.prepared_statements_instances";
+    let told = primary.root_sql(&format!("{counts} WHERE SQL_TEXT LIKE '{sql}'"))?;
+    told.trim().parse().context(told)
+}
+
+#[tokio::test]
+async fn the_usual_beat_is_one_statement() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("once"))));
+    running.lag_is_known(&cluster.replica).await?;
+    let looks = || counted(&cluster.primary, "SELECT @@global.read_only%run%");
+    let beats = || counted(&cluster.primary, "UPDATE `toll\\_gate`%");
+    let (looked, beaten) = (looks()?, beats()?);
+    while beats()? < beaten + 5 {
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    ensure!(looks()? == looked, "{} looks beside {} beats", looks()? - looked, beats()? - beaten);
+    Ok(())
+}
+
+/// A replica then runs our statement itself, and is read-only.
+#[tokio::test]
+async fn beats_arrive_where_statements_are_logged() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let before = cluster.primary.root_sql("SELECT @@global.binlog_format")?;
+    cluster.replica.root_sql("SET GLOBAL read_only = ON")?;
+    let mut ended = Ok(());
+    for format in ["STATEMENT", "MIXED", "ROW"] {
+        cluster.primary.root_sql(&format!("SET GLOBAL binlog_format = '{format}'"))?;
+        let shown = || cluster.replica.root_sql("SELECT MAX(beat) FROM toll_gate.heartbeat WHERE proxy = 'logged'");
+        let arrives = async {
+            let mut running = start(of_cluster(cluster, Some(heartbeat("logged"))));
+            running.lag_is_known(&cluster.replica).await?;
+            // The first beats of a connection are written otherwise than those that follow.
+            let first: u64 = shown()?.trim().parse()?;
+            running
+                .lag(&cluster.replica, |_| {
+                    shown().is_ok_and(|beat| beat.trim().parse::<u64>().is_ok_and(|beat| beat > first + 5))
+                })
+                .await
+        };
+        ended = ended.and(arrives.await.map(drop).with_context(|| format!("{format} is logged")));
+    }
+    cluster.replica.root_sql("SET GLOBAL read_only = OFF")?;
+    cluster.primary.root_sql(&format!("SET GLOBAL binlog_format = '{}'", before.trim()))?;
+    ended
 }
