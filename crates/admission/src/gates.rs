@@ -198,6 +198,7 @@ impl Gates {
             replicas: if is_lag { &replicas } else { &[] },
             work: self.in_flight.work(),
             in_flight,
+            ran: self.limits.ran(slot),
             waiting,
             asleep: moment.asleep && !our_own,
         });

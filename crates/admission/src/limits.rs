@@ -116,6 +116,11 @@ impl Limits {
         state.call();
     }
 
+    /// The seconds that statements which a gate concerns have run, all added up, while anything was limited.
+    pub fn ran(&self, slot: Slot) -> f64 {
+        self.lock().pools.ran(slot)
+    }
+
     /// Those of the needs that there is no room for now.
     pub fn full(&self, needs: &[Need]) -> Vec<Thing> {
         self.lock().pools.full(needs)

@@ -48,8 +48,6 @@ pub struct Appliers {
     level: u32,
     keeps_up: bool,
     in_flight: f64,
-    /// Of the one that is furthest behind, in seconds.
-    wait: f64,
 }
 
 /// A replica that is behind.
@@ -78,13 +76,7 @@ impl Appliers {
                 late.push(Late { price, usual, wait: price.of(backlog.work - applied) });
             }
         }
-        self.wait = late.iter().map(|late| late.wait).fold(0.0, f64::max);
         late
-    }
-
-    /// Seconds until what is committed now will be there, as far as anybody knows.
-    pub fn wait(&self) -> f64 {
-        self.wait
     }
 
     /// What was committed since the sample before, a second: transactions of a row each.

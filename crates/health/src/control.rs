@@ -3,8 +3,10 @@
 
 pub mod binary;
 pub mod paced;
+pub mod paced_at_once;
 pub mod permits;
 
 pub use binary::Binary;
 pub use paced::Paced;
+pub use paced_at_once::PacedAtOnce;
 pub use permits::Permits;

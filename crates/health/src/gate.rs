@@ -7,7 +7,8 @@ use crate::appliers::Backlog;
 use crate::board::{Aggregate, Replica};
 use crate::control::paced::Pace;
 use crate::control::permits::Crowd;
-use crate::control::{Binary, Paced, Permits};
+use crate::control::{Binary, Paced, PacedAtOnce, Permits, paced_at_once};
+use crate::metric::BuiltIn;
 use crate::reading::Unknown;
 use crate::settings::{Control, OnStale, Settings};
 use crate::work::Work;
@@ -39,18 +40,35 @@ pub struct Gate {
 #[derive(Debug)]
 enum Law {
     Paced(Paced),
-    /// Where the metric is a lag, and so the backlog is known: the lag is foreseen, and before the first overload the rate rises as
-    /// it does when it is paced. When lag shows, a crowd has committed many times of what is borne.
-    Permits(Permits, Paced),
+    /// Permits of a lag, which is known by its backlog.
+    PacedAtOnce(PacedAtOnce),
+    Permits(Permits),
     Binary(Binary),
 }
 
 impl Law {
-    fn new(control: Control) -> Law {
-        match control {
+    fn new(settings: &Settings) -> Law {
+        let is_lag = BuiltIn::named(&settings.metric) == Some(BuiltIn::ReplicationLag);
+        match settings.control {
             Control::Paced => Law::Paced(Paced::default()),
-            Control::Permits => Law::Permits(Permits::default(), Paced::default()),
+            Control::Permits if is_lag => Law::PacedAtOnce(PacedAtOnce::default()),
+            Control::Permits => Law::Permits(Permits::default()),
             Control::Binary => Law::Binary(Binary::default()),
+        }
+    }
+
+    /// The pace that it goes by, if it does.
+    fn paced(&self) -> Option<&Paced> {
+        match self {
+            Law::Paced(paced) | Law::PacedAtOnce(PacedAtOnce { paced, .. }) => Some(paced),
+            Law::Permits(_) | Law::Binary(_) => None,
+        }
+    }
+
+    fn paced_mut(&mut self) -> Option<&mut Paced> {
+        match self {
+            Law::Paced(paced) | Law::PacedAtOnce(PacedAtOnce { paced, .. }) => Some(paced),
+            Law::Permits(_) | Law::Binary(_) => None,
         }
     }
 }
@@ -89,9 +107,13 @@ impl fmt::Display for Flow {
     }
 }
 
-/// As many as are worth reading: 412, 3.5, 0.25.
+/// As many as are worth reading: 412, 3.5, 0.25, 0.0312.
 fn few_digits(number: f64) -> String {
-    let places = if number >= 10.0 { 0 } else { 2 };
+    let places = match number {
+        10.0.. => 0,
+        0.1.. => 2,
+        _ => 4,
+    };
     let text = format!("{number:.places$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -142,6 +164,8 @@ pub struct Observation<'a> {
     pub work: Work,
     /// Statements that this gate concerns and that run now.
     pub in_flight: f64,
+    /// The seconds that such statements have run so far, all added up; it stands still where nothing is limited.
+    pub ran: f64,
     /// Units that wait for this gate.
     pub waiting: usize,
     /// The servers are asked so rarely now that what they say is old.
@@ -151,7 +175,7 @@ pub struct Observation<'a> {
 impl Gate {
     pub fn new(settings: Settings) -> Gate {
         Gate {
-            law: Law::new(settings.control),
+            law: Law::new(&settings),
             settings,
             state: State::Waking,
             flow: Flow::Waking,
@@ -176,18 +200,15 @@ impl Gate {
 
     /// What the replicas are known to bear, in transactions a second, where that is looked at.
     pub fn borne(&self) -> Option<f64> {
-        match &self.law {
-            Law::Paced(paced) => Some(paced.borne()),
-            Law::Permits(_, scout) => scout.has_looked().then(|| scout.borne()),
-            Law::Binary(_) => None,
-        }
+        self.law.paced().map(Paced::borne)
     }
 
     /// What was known before a restart.
     pub fn remember(&mut self, borne: f64) {
         match &mut self.law {
-            Law::Paced(paced) | Law::Permits(_, paced) => *paced = Paced::remembering(borne),
-            Law::Binary(_) => {}
+            Law::Paced(paced) => *paced = Paced::remembering(borne),
+            Law::PacedAtOnce(paced) => *paced = PacedAtOnce::remembering(borne),
+            Law::Permits(_) | Law::Binary(_) => {}
         }
     }
 
@@ -215,22 +236,20 @@ impl Gate {
 
     /// Between two samples: whether what has been committed or begun since the last one is too much already.
     pub fn glance(&mut self, work: Work, in_flight: f64, now: Instant) -> Option<Flow> {
-        match (&mut self.law, self.flow) {
-            (Law::Paced(paced) | Law::Permits(_, paced), Flow::Open) if self.state == State::Open => {
-                let pace = paced.glance(work, in_flight, now)?;
-                (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
-                Some(self.flow)
-            }
-            _ => None,
+        if (self.state, self.flow) != (State::Open, Flow::Open) {
+            return None;
         }
+        let pace = self.law.paced_mut()?.glance(work, in_flight, now)?;
+        (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
+        Some(self.flow)
     }
 
     /// How many more may begin before somebody must [`glance`](Gate::glance). `None`: as many as come.
     pub fn allows(&self, work: Work) -> Option<f64> {
-        match (&self.law, self.flow) {
-            (Law::Paced(paced) | Law::Permits(_, paced), Flow::Open) if self.state == State::Open => paced.allows(work),
-            _ => None,
+        if (self.state, self.flow) != (State::Open, Flow::Open) {
+            return None;
         }
+        self.law.paced()?.allows(work)
     }
 
     fn judge(&mut self, observed: &Observation<'_>) -> (State, Flow) {
@@ -285,28 +304,15 @@ impl Gate {
         };
         match &mut self.law {
             Law::Paced(paced) => paced.observe(&backlog).map_or(Limit::None, |pace| Limit::paced(pace, trickle)),
-            Law::Permits(permits, scout) => {
-                let is_lag = !observed.replicas.is_empty();
-                let pace = if is_lag { scout.observe(&backlog) } else { None };
-                let had_pool = permits.has_pool();
-                let pool = permits.observe(Crowd {
-                    value: scout.foreseen().max(value),
-                    overloaded: scout.is_behind(),
-                    keeps_up: !is_lag || scout.keeps_up(),
-                    threshold,
-                    in_flight: observed.in_flight,
-                    waiting: observed.waiting,
-                    now: observed.now,
-                });
-                match (pool, pace) {
-                    (Some(pool), _) => Limit::Flow(Flow::AtOnce(pool)),
-                    (None, _) if had_pool => {
-                        scout.calm_down();
-                        Limit::None
-                    }
-                    (None, Some(pace)) if scout.is_rising() => Limit::paced(pace, trickle),
-                    (None, _) => Limit::None,
-                }
+            Law::PacedAtOnce(paced) => match paced.observe(&backlog, observed.ran) {
+                None => Limit::None,
+                Some(paced_at_once::Limit::Pace(pace)) => Limit::paced(pace, trickle),
+                Some(paced_at_once::Limit::AtOnce(pool)) => Limit::Flow(Flow::AtOnce(pool)),
+            },
+            Law::Permits(permits) => {
+                let (in_flight, waiting, now) = (observed.in_flight, observed.waiting, observed.now);
+                let pool = permits.observe(Crowd { value, threshold, in_flight, waiting, now });
+                pool.map_or(Limit::None, |pool| Limit::Flow(Flow::AtOnce(pool)))
             }
             Law::Binary(binary) => {
                 if binary.observe(value, threshold) {

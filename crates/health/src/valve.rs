@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::appliers::Price;
 use crate::control::paced::Pace;
-use crate::control::permits;
 use crate::gate::Flow;
 use crate::work::Work;
 
@@ -36,6 +35,8 @@ pub struct Valve {
     learnt: u32,
     /// One at a time, and not before this.
     pause: Option<Instant>,
+    /// The seconds that statements ran, all added up.
+    ran: f64,
 }
 
 /// What a unit was charged when it went.
@@ -56,6 +57,7 @@ impl Default for Valve {
             mean_rows: 1.0,
             learnt: 0,
             pause: None,
+            ran: 0.0,
         }
     }
 }
@@ -63,6 +65,11 @@ impl Default for Valve {
 impl Valve {
     pub fn flow(&self) -> Flow {
         self.flow
+    }
+
+    /// The seconds that statements ran, all added up, as far as they were [told](Valve::ended).
+    pub fn ran(&self) -> f64 {
+        self.ran
     }
 
     pub fn set(&mut self, flow: Flow, now: Instant) {
@@ -161,11 +168,16 @@ impl Valve {
 
     /// One that ran for so long has ended.
     pub fn ended(&mut self, ran: Duration, now: Instant) {
+        self.ran += ran.as_secs_f64();
         if let Flow::AtOnce(pool) = self.flow
             && pool < 1.0
         {
-            let rest = ran.mul_f64(1.0 / pool.max(permits::LEAST) - 1.0).min(LONGEST_REST);
-            self.pause = now.checked_add(rest);
+            let longest = ran + LONGEST_REST;
+            let turn = Duration::try_from_secs_f64(ran.as_secs_f64() / pool).map_or(longest, |turn| turn.min(longest));
+            // Clocks do not ring by the microsecond: whoever was called late makes up for it.
+            let began = now.checked_sub(ran).unwrap_or(now);
+            let late = self.pause.map_or(Duration::ZERO, |due| began.saturating_duration_since(due)).min(BURST);
+            self.pause = began.checked_sub(late).and_then(|due| due.checked_add(turn));
         }
     }
 

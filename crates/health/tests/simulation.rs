@@ -54,7 +54,7 @@ fn second() -> Storm {
 
 /// A primary that commits forty times of what the replica applies, and one at a time five times.
 fn very_fast() -> Storm {
-    Storm { primary: 19_000.0, service: 0.0005, price: |_| (0.0025, 0.0), ..second() }
+    Storm { primary: 19_000.0, service: 0.0001, steps: 10_000, price: |_| (0.0025, 0.0), ..second() }
 }
 
 fn permits() -> Storm {
@@ -133,19 +133,25 @@ fn whole_seconds_are_enough_to_pace_by() {
     assert!(figures.used > 0.9, "{figures:?}");
 }
 
+/// Whatever one at a time comes to: a hundredth of what the replica applies, or forty times as much.
 #[test]
-fn permits_without_a_heartbeat_stay_near_the_threshold() {
-    let few = Storm { control: Some(Control::Permits), heartbeat: false, service: 0.002, ..second() };
-    let rig = Storm { control: Some(Control::Permits), heartbeat: false, ..very_fast() };
+fn permits_without_a_heartbeat_carry_the_same_pace() {
+    let at_once = |storm: Storm| Storm { control: Some(Control::Permits), heartbeat: false, ..storm };
     for (name, storm) in [
         ("permits", permits()),
         ("permits, 1 s", Storm { threshold: 1.0, ..permits() }),
-        ("permits, 1 s, fast", few),
-        ("permits, 1 s, very fast", rig),
+        ("permits, 1 s, fast", at_once(Storm { service: 0.002, ..second() })),
+        ("permits, 1 s, very fast", at_once(very_fast())),
+        ("permits, 1 s, slow primary", at_once(Storm { service: 0.1, ..second() })),
+        ("permits, a fifth around", at_once(Storm { around: 200.0, ..Storm::default() })),
+        ("permits, a third beside", at_once(Storm { beside: 333.0, ..Storm::default() })),
+        ("permits, slow rows, 1 s", at_once(Storm { rows: very_different, price: by_slow_row, ..second() })),
+        ("permits, drop", at_once(Storm { price: drops, ..Storm::default() })),
+        ("permits, drop, 1 s", at_once(Storm { price: drops, threshold: 1.0, ..Storm::default() })),
     ] {
         let figures = worst(name, &storm);
         assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
-        assert!(figures.first_peak < 2.0 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.first_peak < 1.5 * storm.threshold, "{name}: {figures:?}");
         assert!(figures.used > 0.85, "{name}: {figures:?}");
     }
 }

@@ -131,6 +131,11 @@ impl Pools {
         self.valves.ended(slot, ran);
     }
 
+    /// The seconds that such statements ran, all added up.
+    pub fn ran(&self, slot: Slot) -> f64 {
+        self.valves.ran(slot)
+    }
+
     /// What a charged unit came to. Nothing, if it did not commit.
     pub fn settle(&mut self, slot: Slot, charge: Charge, work: Work) {
         self.valves.settle(slot, charge, work);

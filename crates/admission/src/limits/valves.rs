@@ -91,6 +91,10 @@ impl Valves {
         }
     }
 
+    pub(super) fn ran(&self, slot: Slot) -> f64 {
+        self.gates.get(slot.index()).map_or(0.0, |gate| gate.valve.ran())
+    }
+
     pub(super) fn settle(&mut self, slot: Slot, charge: Charge, work: Work) {
         if let Some(gate) = self.gates.get_mut(slot.index()) {
             if work.transactions > 0.0 {

@@ -81,32 +81,9 @@ impl Paced {
         self.borne
     }
 
-    /// Whether anybody has told it anything.
-    pub fn has_looked(&self) -> bool {
-        self.appliers.have_looked()
-    }
-
-    /// How long what is committed now will wait, in seconds, as far as that is known.
-    pub fn foreseen(&self) -> f64 {
-        self.appliers.wait()
-    }
-
-    pub fn keeps_up(&self) -> bool {
-        self.appliers.keep_up()
-    }
-
-    pub fn is_behind(&self) -> bool {
-        self.appliers.any_behind()
-    }
-
     /// Nobody has fallen behind, and the rate is held down.
     pub fn is_rising(&self) -> bool {
         self.rising.is_some()
-    }
-
-    /// No overload is expected any more than usually; what was borne is known.
-    pub fn calm_down(&mut self) {
-        self.behind = None;
     }
 
     /// `None`: no limit.

@@ -32,25 +32,17 @@ pub struct Crowd {
     pub threshold: f64,
     pub in_flight: f64,
     pub waiting: usize,
-    /// It is too much already, though the value does not show it yet.
-    pub overloaded: bool,
-    /// Nothing piles up that the value does not show yet.
-    pub keeps_up: bool,
     pub now: Instant,
 }
 
 impl Permits {
-    pub fn has_pool(&self) -> bool {
-        self.pool.is_some()
-    }
-
     /// How many at once. `None`: no limit.
     pub fn observe(&mut self, crowd: Crowd) -> Option<f64> {
-        let Crowd { value, threshold, in_flight, waiting, overloaded, keeps_up, now } = crowd;
+        let Crowd { value, threshold, in_flight, waiting, now } = crowd;
         let half = threshold / 2.0;
         let falling = self.before.replace(value).is_some_and(|before| value < before);
         let Some(pool) = self.pool else {
-            if value > half || overloaded {
+            if value > half {
                 self.pool = Some(in_flight.max(1.0));
                 self.shrunk = false;
             }
@@ -59,11 +51,7 @@ impl Permits {
         let next = if value <= half {
             self.shrunk = false;
             let used = in_flight >= pool / 2.0 || waiting > 0;
-            if used && keeps_up {
-                pool + (pool * GROWS_BY).max(GROWS_AT_LEAST.min(pool * SMALL_GROWS_BY))
-            } else {
-                pool
-            }
+            if used { pool + (pool * GROWS_BY).max(GROWS_AT_LEAST.min(pool * SMALL_GROWS_BY)) } else { pool }
         } else if self.shrunk || falling {
             // It works already; more of it would only be felt later.
             self.shrunk = false;

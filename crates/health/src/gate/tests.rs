@@ -30,6 +30,7 @@ impl Stage {
             replicas: &[],
             work: Work::NONE,
             in_flight: self.in_flight,
+            ran: 0.0,
             waiting: self.waiting,
             asleep: self.asleep,
         });
@@ -208,6 +209,7 @@ fn flows_in_an_operators_words() {
         (Flow::Open, "open"),
         (Flow::AtOnce(3.0), "3 at once"),
         (Flow::AtOnce(0.25), "0.25 at once"),
+        (Flow::AtOnce(0.0312), "0.0312 at once"),
         (Flow::AtOnce(412.4), "412 at once"),
         (Flow::Trickle(1.0), "closed, 1/s"),
         (Flow::Trickle(0.1), "closed, 0.1/s"),

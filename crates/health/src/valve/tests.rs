@@ -97,6 +97,36 @@ fn at_once_counts_and_under_one_pauses() {
     assert!(valve.has_room(start + Duration::from_millis(300), 0.0));
 }
 
+/// Each runs for 0.1 ms, and a twenty-fifth at once is 400 a second, though whoever releases them comes only every
+/// millisecond.
+#[test]
+fn pauses_add_up_to_the_rate_whatever_the_clock() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(Flow::AtOnce(0.04), start);
+    let ran = Duration::from_micros(100);
+    let mut count = 0;
+    for ms in 0..10_000 {
+        let now = start + Duration::from_millis(ms);
+        if valve.has_room(now, 0.0) {
+            count += 1;
+            valve.ended(ran, now + ran);
+        }
+    }
+    assert!((3990..=4010).contains(&count), "{count}");
+    assert!((valve.ran() - f64::from(count) * 1e-4).abs() < 1e-6);
+    // A long rest is not made up for by a crowd.
+    let late = start + Duration::from_secs(60);
+    let crowd = (0..100).map(|tenth| late + Duration::from_micros(100 * tenth)).filter(|now| {
+        let room = valve.has_room(*now, 0.0);
+        if room {
+            valve.ended(ran, *now + ran);
+        }
+        room
+    });
+    assert!(crowd.count() <= 25, "50 ms of it, at the most");
+}
+
 #[test]
 fn nobody_passes_while_nobody_has_looked() {
     let start = Instant::now();

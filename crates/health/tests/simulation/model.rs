@@ -12,8 +12,6 @@ use health::{
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-const STEP: Duration = Duration::from_millis(1);
-
 #[derive(Clone)]
 pub(crate) struct Storm {
     /// `None`: no gate.
@@ -23,6 +21,8 @@ pub(crate) struct Storm {
     pub(crate) whole_seconds: bool,
     pub(crate) threshold: f64,
     pub(crate) seconds: u64,
+    /// In parts of a second: nothing can be quicker than a step.
+    pub(crate) steps: u64,
     pub(crate) writers: usize,
     /// Of one write on an idle primary, and how many a second it can do.
     pub(crate) service: f64,
@@ -49,6 +49,7 @@ impl Default for Storm {
             whole_seconds: false,
             threshold: 5.0,
             seconds: 150,
+            steps: 1000,
             writers: 64,
             service: 0.005,
             primary: 5000.0,
@@ -107,10 +108,10 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
     let (mut closed_once, mut at_sample, mut growth) = (false, 0.0_f64, 0.0_f64);
     let mut large = storm.large;
     let mut log = WorkLog::default();
-    let steps = storm.seconds * 1000;
-    for step in 0..steps {
-        let now = step as f64 * STEP.as_secs_f64();
-        if step % 1000 == 0 {
+    let a_step = 1.0 / storm.steps as f64;
+    for step in 0..storm.seconds * storm.steps {
+        let now = step as f64 * a_step;
+        if step % storm.steps == 0 {
             speed = (1.0 + storm.noise * (dice.random::<f64>() * 2.0 - 1.0)).max(0.2);
         }
         // The primary.
@@ -126,10 +127,10 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
             valve.ended(Duration::from_secs_f64(now - done.began), at(now));
             waiting += 1;
         }
-        if dice.random::<f64>() < storm.around * STEP.as_secs_f64() {
+        if dice.random::<f64>() < storm.around * a_step {
             queue.push_back(Item::Write { rows: (storm.rows)(dice.random()), committed: now });
         }
-        if dice.random::<f64>() < storm.beside * STEP.as_secs_f64() {
+        if dice.random::<f64>() < storm.beside * a_step {
             let rows = (storm.rows)(dice.random());
             work = work + Work { transactions: 1.0, rows };
             queue.push_back(Item::Write { rows, committed: now });
@@ -192,6 +193,7 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                     replicas: &replicas,
                     work,
                     in_flight,
+                    ran: valve.ran(),
                     waiting,
                     asleep: false,
                 });
