@@ -9,12 +9,13 @@ mod logins;
 mod mariadb;
 mod metrics;
 mod modes;
+mod replicas;
 mod sleep;
 mod tools;
 mod transactions;
 mod wrong;
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sandbox::{Cluster, Login, Server, TOLLGATE};
 
@@ -24,12 +25,19 @@ use crate::rules::{Answer, run};
 /// A primary and a replica that these tests may stop, lock and promote: one test at a time.
 fn cluster() -> MutexGuard<'static, Cluster> {
     static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
-    let cluster = CLUSTER.get_or_init(|| {
+    let new = || {
         let cluster = Cluster::start().expect("a primary and a replica");
         allow(&cluster);
-        Mutex::new(cluster)
-    });
-    cluster.lock().unwrap_or_else(PoisonError::into_inner)
+        cluster
+    };
+    let cluster = CLUSTER.get_or_init(|| Mutex::new(new()));
+    cluster.lock().unwrap_or_else(|failed| {
+        // The test before has failed, and may have left it locked, stopped or promoted.
+        let mut left = failed.into_inner();
+        *left = new();
+        cluster.clear_poison();
+        left
+    })
 }
 
 /// What the probe user needs; `tollgate grants` has the whole list.

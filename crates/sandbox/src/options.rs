@@ -87,7 +87,8 @@ pub(crate) fn common_arguments(options: &Options, folder: &Path, port: u16) -> V
     match options.flavor {
         Flavor::Mysql => arguments.extend(
             [
-                "--mysqlx=OFF",
+                // Not every build has it.
+                "--loose-mysqlx=OFF",
                 "--gtid-mode=ON",
                 "--enforce-gtid-consistency=ON",
                 "--innodb-redo-log-capacity=64M",

@@ -184,17 +184,18 @@ fn a_replica_that_is_not_one_just_now() {
     assert!(!cluster.replica.root_sql(status).expect("a source").trim().is_empty());
     cluster.replica.root_sql("STOP REPLICA; RESET REPLICA ALL").expect("promoted");
     becomes(&mut raw, "not_a_replica");
-    follow_again(&cluster);
+    follow(&cluster.replica, &cluster.primary);
     until_passes(&mut raw, WRITE);
 }
 
-fn follow_again(cluster: &sandbox::Cluster) {
-    let port = cluster.primary.port();
+/// Makes it a replica of this primary.
+pub(super) fn follow(replica: &sandbox::Server, primary: &sandbox::Server) {
+    let port = primary.port();
     let sql = format!(
         "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_USER='repl', SOURCE_PASSWORD='repl-pw',
          SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1; START REPLICA"
     );
-    cluster.replica.root_sql(&sql).expect("a replica again");
+    replica.root_sql(&sql).expect("a replica");
 }
 
 /// Beats that cannot be written say nothing about lag.
