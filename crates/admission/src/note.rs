@@ -55,7 +55,7 @@ pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts 
         transaction,
         crosses_boundary: scan.crosses_boundary,
         commits_implicitly: scan.commits_implicitly,
-        rolls_back: transaction == TransactionEffect::Ends && begins_with(sql, mode, "ROLLBACK"),
+        rolls_back: transaction != TransactionEffect::None && begins_with(sql, mode, "ROLLBACK"),
     }
 }
 

@@ -27,7 +27,7 @@ use crate::gatekeeper::Gatekeeper;
 use crate::limits::{Places, Taken};
 use crate::login::Login;
 use crate::note::{self, Note};
-use crate::policy::{Concerning, Policy};
+use crate::policy::Policy;
 use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
 use crate::question::{NotedQuestion, Question, TextQuestion};
 use crate::refusal::Reason;
@@ -215,8 +215,13 @@ impl State {
         let stats = &self.askers.own().stats;
         stats.saw(facts.class);
         stats.passed();
-        if facts.transaction == TransactionEffect::Ends {
-            self.running.begin(&context.keeper.gates, facts, Concerning::default(), 0);
+        let ends = match facts.transaction {
+            TransactionEffect::None => false,
+            TransactionEffect::Begins => self.session.in_transaction,
+            TransactionEffect::Ends => true,
+        };
+        if ends {
+            self.running.begin_to_end(&context.keeper.gates, facts);
         }
         self.unit.admitted(facts, self.session);
         Verdict::Pass(Permit::free())

@@ -296,7 +296,7 @@ impl Session {
                     self.state = SessionState { in_transaction: false, autocommit: true, ..self.state }
                 }
                 _ if begins => self.state.in_transaction = true,
-                _ if ends => self.state.in_transaction = false,
+                _ if ends => self.state.in_transaction = statement.ends_with(" AND CHAIN"),
                 _ if statement.contains("FROM") || statement.contains("UPDATE") || statement.contains("INSERT") => {
                     self.state.in_transaction |= !self.state.autocommit;
                 }

@@ -255,6 +255,8 @@ impl Gate {
     fn judge(&mut self, observed: &Observation<'_>) -> (State, Flow) {
         if observed.asleep {
             self.unknown_since = None;
+            // Nobody is held back meanwhile.
+            self.closed = None;
             return (State::Waking, Flow::Waking);
         }
         match observed.aggregate {
@@ -339,7 +341,9 @@ impl Gate {
             (OnStale::HoldLast, Flow::Waking) => Flow::Open,
             (OnStale::HoldLast, flow) => flow,
         };
-        if matches!(flow, Flow::Trickle(_)) && self.is_given_up(f64::INFINITY, now) {
+        if !matches!(flow, Flow::Trickle(_)) {
+            self.closed = None;
+        } else if self.is_given_up(f64::INFINITY, now) {
             return (State::GivenUp, Flow::Open);
         }
         (State::Stale(why), flow)
@@ -367,7 +371,7 @@ impl Gate {
             }
         };
         let opens = match (before, flow) {
-            (Flow::Trickle(_), _) | (Flow::Paced(_) | Flow::AtOnce(_), Flow::Open) => true,
+            (Flow::Trickle(_) | Flow::Waking, _) | (Flow::Paced(_) | Flow::AtOnce(_), Flow::Open) => true,
             _ => self.ramp.is_some(),
         };
         if !opens || observed.waiting == 0 {

@@ -124,6 +124,9 @@ impl Valve {
     /// When somebody might go who may not now, if nobody gives anything back before.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let after = |missing: f64, rate: f64| {
+            if rate <= 0.0 {
+                return None;
+            }
             let wait = Duration::try_from_secs_f64((missing / rate).max(0.0)).ok()?;
             now.checked_add(wait)
         };
@@ -131,7 +134,8 @@ impl Valve {
             Flow::Open | Flow::Waking => None,
             Flow::Paced(pace) => after(-self.tokens, pace.budget),
             Flow::Trickle(rate) => after(1.0 - self.tokens, rate),
-            Flow::AtOnce(_) => self.pause,
+            // One that is over is nothing to wait for: then it is for who runs to end.
+            Flow::AtOnce(_) => self.pause.filter(|pause| *pause > now),
         }
     }
 

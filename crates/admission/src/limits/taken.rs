@@ -79,6 +79,18 @@ pub struct Charges {
 }
 
 impl Charges {
+    /// A gate charges a unit once, however often it is asked for its leave: what a unit has been charged for already is given back.
+    pub fn but_for(&mut self, earlier: &[Charges]) {
+        let is_known = |slot: Slot| {
+            let mut same = earlier.iter().filter(|earlier| Arc::ptr_eq(&earlier.limits, &self.limits));
+            same.any(|earlier| earlier.charges.iter().any(|(known, _)| *known == slot))
+        };
+        let (again, new): (Vec<_>, Vec<_>) = self.charges.drain(..).partition(|(slot, _)| is_known(*slot));
+        self.charges = again;
+        self.tell(Work::NONE);
+        self.charges = new;
+    }
+
     /// What it was in the end.
     pub fn settle(mut self, work: Work) {
         self.tell(work);

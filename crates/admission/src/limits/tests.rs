@@ -132,3 +132,27 @@ async fn threads() {
     assert_eq!((limits.used("a"), limits.waiting()), (0, 0));
     assert!(limits.lock().callers.is_empty());
 }
+
+/// A transaction that is asked for the gate's leave again and again is one transaction all the same.
+#[tokio::test(start_paused = true)]
+async fn a_unit_is_charged_once_by_a_gate() {
+    let limits: Arc<Limits> = Arc::default();
+    let slot = Slot(0);
+    let price = health::appliers::Price { transaction: 0.01, row: 0.01 };
+    limits.set_flow(slot, Flow::Paced(health::control::paced::Pace { budget: 1.0, price }), None);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let mut charges: Vec<Charges> = Vec::new();
+    // The burst is 50 ms of budget; each time as much is waited for as was charged.
+    for _ in 0..20 {
+        let mut charged = limits.take(&[Need::gate(slot)]).expect("the pace allows it").charges.expect("a charge");
+        charged.but_for(&charges);
+        charges.push(charged);
+        tokio::time::advance(Duration::from_millis(20)).await;
+    }
+    for charged in charges {
+        charged.settle(health::Work { transactions: 1.0, rows: 20.0 });
+    }
+    // 0.21 s of the replica's time, less what had been saved up; twenty times that would be four seconds.
+    tokio::time::advance(Duration::from_millis(220)).await;
+    assert!(limits.take(&[Need::gate(slot)]).is_some());
+}

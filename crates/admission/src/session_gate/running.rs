@@ -32,6 +32,8 @@ struct Statement {
     asked: u64,
     /// It still counts as running.
     counts: bool,
+    /// If it succeeds, what its transaction had done before is kept or gone, whether or not another begins with it.
+    ends: bool,
 }
 
 impl Running {
@@ -48,14 +50,25 @@ impl Running {
     pub(super) fn begin(&mut self, gates: &Gates, facts: &Facts, concerning: Concerning, asked: u64) {
         let begun = gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
         let sent = Instant::now();
-        self.statement = Some(Statement { facts: *facts, sent, choosy: concerning.choosy, asked, counts: true });
+        let choosy = concerning.choosy;
+        self.statement = Some(Statement { facts: *facts, sent, choosy, asked, counts: true, ends: false });
         if begun == Begun::Look {
             gates.glance_from(self.shard, sent.into_std());
         }
     }
 
+    /// The same for what ends a transaction: COMMIT and ROLLBACK, also AND CHAIN, and BEGIN inside of one.
+    pub(super) fn begin_to_end(&mut self, gates: &Gates, facts: &Facts) {
+        self.begin(gates, facts, Concerning::default(), 0);
+        if let Some(statement) = &mut self.statement {
+            statement.ends = true;
+        }
+    }
+
     pub(super) fn charge(&mut self, charges: Option<Charges>) {
-        self.charges.extend(charges);
+        let Some(mut charges) = charges else { return };
+        charges.but_for(&self.charges);
+        self.charges.push(charges);
     }
 
     /// It runs at the client's pace now.
@@ -76,13 +89,14 @@ impl Running {
         if writes {
             self.rows = self.rows.saturating_add(outcome.rows);
         }
-        let committed = !outcome.session.in_transaction && self.committed(&facts, outcome);
+        let ended = !outcome.session.in_transaction || (statement.ends && outcome.succeeded);
+        let committed = ended && self.committed(&facts, outcome);
         gates.took(self.shard, facts.class, sent.elapsed(), committed);
         if committed {
             gates.in_flight().committed(self.shard, self.rows);
         }
         self.end(gates, limits, &statement);
-        if !outcome.session.in_transaction {
+        if ended {
             self.unit_ended(committed);
         }
     }

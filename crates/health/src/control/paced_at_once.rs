@@ -13,6 +13,9 @@ use crate::work::Work;
 const LEAST: f64 = 1e-4;
 /// Of what was seen before, how much counts after one more look.
 const KEEPS: f64 = 0.9;
+/// What a second of running brings about is not believed to fall faster than this from one look to the next: statements that
+/// ran for long and came to nothing would make the pool as large as can be.
+const FALLS_TO: f64 = 1.0 / 1.5;
 
 #[derive(Debug, Default)]
 pub struct PacedAtOnce {
@@ -22,6 +25,8 @@ pub struct PacedAtOnce {
     /// The same since then; what is long ago counts for less.
     work: Option<Work>,
     ran: f64,
+    /// What a second of running brought about, at the look before.
+    a_second: Option<f64>,
 }
 
 /// What may pass.
@@ -39,15 +44,16 @@ impl PacedAtOnce {
     /// `ran`: the seconds that statements have run so far, all added up. `None`: no limit.
     pub fn observe(&mut self, backlog: &Backlog<'_>, ran: f64) -> Option<Limit> {
         self.look(backlog.work, ran);
+        let before = self.a_second.take();
         let pace = self.paced.observe(backlog)?;
         if self.paced.is_rising() {
             // Nobody has fallen behind yet: a rate is all there is to go by.
             return Some(Limit::Pace(pace));
         }
-        Some(
-            self.brought_about(pace)
-                .map_or(Limit::Pace(pace), |a_second| Limit::AtOnce((pace.budget / a_second).max(LEAST))),
-        )
+        let Some(seen) = self.brought_about(pace) else { return Some(Limit::Pace(pace)) };
+        let a_second = before.map_or(seen, |before| seen.max(before * FALLS_TO));
+        self.a_second = Some(a_second);
+        Some(Limit::AtOnce((pace.budget / a_second).max(LEAST)))
     }
 
     fn look(&mut self, work: Work, ran: f64) {
@@ -107,6 +113,35 @@ mod tests {
             // What is committed waits for half a threshold, a tenth more than it should: so a tenth less goes.
             let expected = 0.9 * 400.0 * alone;
             assert!((at_once / expected - 1.0).abs() < 0.05, "{at_once} for {expected}");
+        }
+    }
+
+    /// A hundred wait for a lock until they give up: a long time that came to nothing.
+    #[test]
+    fn what_ran_for_nothing_does_not_open_it() {
+        let start = Instant::now();
+        let mut law = PacedAtOnce::default();
+        let mut before = None;
+        for n in 0..40 {
+            let seconds = f64::from(n) / 10.0;
+            let now = start + Duration::from_secs_f64(seconds);
+            let each = |transactions: f64| Work { transactions, rows: 0.0 };
+            let replica = Replica { server: "r".into(), lag: 0.5, at: now, applied: Some(each(400.0 * seconds)) };
+            let ran = 400.0 * seconds * 0.01 + if n >= 30 { 5000.0 } else { 0.0 };
+            let backlog = Backlog {
+                replicas: &[replica],
+                work: each(400.0 * (seconds + 0.5)),
+                waiting: 9,
+                in_flight: 1.0,
+                threshold: 1.0,
+                interval: Duration::from_millis(100),
+                now,
+            };
+            let limit = law.observe(&backlog, ran);
+            if let (Some(Limit::AtOnce(before)), Some(Limit::AtOnce(pool))) = (before, limit) {
+                assert!(pool <= 1.51 * before, "{before} → {pool}");
+            }
+            before = limit;
         }
     }
 

@@ -220,3 +220,34 @@ fn flows_in_an_operators_words() {
         assert_eq!(flow.to_string(), words);
     }
 }
+
+/// Who is asleep, or open for want of anything known, holds nobody back: that is no time of being closed.
+#[test]
+fn only_time_closed_counts_for_giving_up() {
+    let most = Duration::from_secs(600);
+    let mut stage = lag(|settings| settings.max_closed = Some(most));
+    assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+    stage.asleep = true;
+    assert_eq!(stage.after(3_600_000, Known(9.0)).0, State::Waking);
+    stage.asleep = false;
+    assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+    assert!(matches!(stage.after(250, LOST).0, State::Stale(_)));
+    assert_eq!(stage.after(3_600_000, LOST).1, Flow::Open);
+    assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+    assert_eq!(stage.after(600_000, Known(9.0)).0, State::GivenUp, "and that is");
+}
+
+#[test]
+fn who_waited_for_the_first_look_does_not_come_all_at_once() {
+    let mut stage = lag(|_| {});
+    stage.after(250, Known(9.0));
+    stage.gate.reset();
+    stage.waiting = 200;
+    assert_eq!(stage.after(10, Aggregate::Unknown(Unknown::NotYet)).1, Flow::Waking);
+    let Flow::AtOnce(first) = stage.after(250, Known(1.0)).1 else { panic!("a herd") };
+    assert!(first <= 2.0, "{first}");
+    // Nobody waited: nobody is held up.
+    let mut calm = lag(|_| {});
+    assert_eq!(calm.after(10, Aggregate::Unknown(Unknown::NotYet)).1, Flow::Waking);
+    assert_eq!(calm.after(250, Known(1.0)).1, Flow::Open);
+}

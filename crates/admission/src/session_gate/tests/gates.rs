@@ -314,6 +314,9 @@ async fn work_is_what_was_committed() {
         (&["BEGIN", WRITE, "ROLLBACK"], 2.0, 3.0),
         (&["BEGIN", READ, "COMMIT"], 2.0, 3.0),
         (&[CALL], 3.0, 4.0),
+        // One after the other, without a moment between them.
+        (&["BEGIN", WRITE, "COMMIT AND CHAIN", WRITE, "ROLLBACK AND CHAIN", WRITE, "COMMIT"], 5.0, 6.0),
+        (&["BEGIN", WRITE, "BEGIN", WRITE, "START TRANSACTION", "ROLLBACK"], 7.0, 8.0),
     ] {
         for sql in statements {
             session.run(sql).await.unwrap();
