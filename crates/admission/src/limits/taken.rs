@@ -91,6 +91,10 @@ impl Charges {
         self.charges = new;
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.charges.is_empty()
+    }
+
     /// What it was in the end.
     pub fn settle(mut self, work: Work) {
         self.tell(work);

@@ -68,7 +68,9 @@ impl Running {
     pub(super) fn charge(&mut self, charges: Option<Charges>) {
         let Some(mut charges) = charges else { return };
         charges.but_for(&self.charges);
-        self.charges.push(charges);
+        if !charges.is_empty() {
+            self.charges.push(charges);
+        }
     }
 
     /// It runs at the client's pace now.
