@@ -165,6 +165,11 @@ impl Gatekeeper {
         self.room.count()
     }
 
+    /// The same, but for those who wait because so many do: else the queue could never become shorter.
+    pub fn queue_length(&self) -> usize {
+        self.waiting().saturating_sub(self.gates.waiting_only_for(health::BuiltIn::QueueLength))
+    }
+
     /// Units that run under a rule's `max_concurrency`, in force or only warning, and sessions under its
     /// `max_connections`.
     pub fn used(&self, rule: &str) -> (u32, u32) {

@@ -147,6 +147,16 @@ impl Gates {
         for gate in placed.iter() {
             self.in_flight.set_concerns(gate.slot, policy::Gates::everybodys_classes(gate));
         }
+        // A new one lets nobody pass before it has looked, and one that enforces from now on does what it would have done.
+        for (slot, kept) in kept.iter() {
+            let (at_work, idle) = match kept.mode {
+                Mode::Enforce => (&self.limits, &self.shadows),
+                Mode::Warn | Mode::Off => (&self.shadows, &self.limits),
+            };
+            idle.set_flow(*slot, Flow::Open, None);
+            at_work.set_flow(*slot, kept.gate.flow(), kept.value());
+            at_work.set_trickle(*slot, kept.gate.settings().trickle);
+        }
         self.publish(&kept);
         drop(kept);
         self.limits.release();
@@ -156,8 +166,8 @@ impl Gates {
 
     fn open(&self, slot: Slot) {
         self.in_flight.set_concerns(slot, 0);
-        self.limits.set_flow(slot, Flow::Open, None);
-        self.shadows.set_flow(slot, Flow::Open, None);
+        self.limits.forget(slot);
+        self.shadows.forget(slot);
     }
 
     /// What the servers said, to every gate whose time has come. Whoever can go then goes. The gates whose state has changed.
@@ -171,12 +181,23 @@ impl Gates {
                 let before = kept.gate.state();
                 let waiting = self.look(*slot, kept, board, moment);
                 turned.extend(kept.turned(before, moment.now, waiting));
+            } else {
+                self.step(*slot, kept, moment.now);
             }
         }
         self.publish(&kept);
         drop(kept);
         self.limits.release();
         turned
+    }
+
+    /// Those who come by the step do not wait for samples that are rare.
+    fn step(&self, slot: Slot, kept: &mut Kept, now: Instant) {
+        let limits = self.limits_of(kept.mode);
+        let (in_flight, waiting) = limits.waiting_at(slot);
+        if let Some(flow) = kept.gate.step(in_flight, waiting, now) {
+            limits.set_flow(slot, flow, kept.value());
+        }
     }
 
     /// How many wait for it.
@@ -205,8 +226,7 @@ impl Gates {
         kept.observed = Some(moment.now);
         kept.aggregate = aggregate;
         kept.sampled = replicas.iter().map(|replica| replica.at).min();
-        let value = value_of(aggregate).filter(|_| kept.gate.state() != State::GivenUp);
-        self.limits_of(kept.mode).set_flow(slot, flow, value);
+        self.limits_of(kept.mode).set_flow(slot, flow, kept.value());
         kept.history.add(moment.now, value_of(aggregate), kept.gate.state(), waiting);
         waiting
     }
@@ -274,6 +294,14 @@ impl Gates {
 
     pub(crate) fn want(&self) {
         self.wanted.notify_one();
+    }
+
+    /// Units that would not wait but for gates on this metric.
+    pub(crate) fn waiting_only_for(&self, metric: BuiltIn) -> usize {
+        let kept = self.kept();
+        let on_it = kept.iter().filter(|(_, kept)| *kept.gate.settings().metric == *metric.as_str());
+        let gates = on_it.fold(0, |gates, (slot, _)| gates | slot.bit());
+        if gates == 0 { 0 } else { self.limits.waiting_only_for(gates) }
     }
 
     /// Another server is the primary now.
@@ -404,6 +432,11 @@ impl Kept {
             given_up: 0,
             history: History::default(),
         }
+    }
+
+    /// What thresholds of rules are compared with.
+    fn value(&self) -> Option<f64> {
+        value_of(self.aggregate).filter(|_| self.gate.state() != State::GivenUp)
     }
 
     /// Its state was this before it looked; what there is to tell, if it is another one now.

@@ -96,6 +96,16 @@ impl Limits {
         self.lock().pools.set_flow(slot, flow, value);
     }
 
+    /// What goes by a gate's leave whatever else runs.
+    pub fn set_trickle(&self, slot: Slot, rate: f64) {
+        self.lock().pools.set_trickle(slot, rate);
+    }
+
+    /// The gate is there no more; another may get its slot.
+    pub fn forget(&self, slot: Slot) {
+        self.lock().pools.forget_gate(slot);
+    }
+
     pub fn flow(&self, slot: Slot) -> Flow {
         self.lock().pools.flow(slot)
     }
@@ -147,6 +157,11 @@ impl Limits {
     /// Units that wait for a gate, or for a threshold that a rule sets at it.
     pub fn held_at(&self, slot: Slot) -> usize {
         self.lock().pools.held_at(slot)
+    }
+
+    /// Units that wait for these gates, a bit each, and for nothing else.
+    pub fn waiting_only_for(&self, gates: u64) -> usize {
+        self.lock().pools.waiting_only_for(gates)
     }
 
     /// Units that wait for just the same: a newcomer stands behind them.

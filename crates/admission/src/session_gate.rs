@@ -303,7 +303,7 @@ impl Gate for SessionGate {
         state.unit.refused(refusal, state.session);
         // A refused transaction runs nothing more.
         state.places.clear();
-        state.running.abort(&context.keeper.gates, &context.keeper.limits);
+        state.running.refused(&context.keeper.gates, &context.keeper.limits);
     }
 
     #[inline]

@@ -303,7 +303,16 @@ impl Session {
                 _ => {}
             }
         }
-        self.gate.settled(Outcome { succeeded, rows: 1, session: self.state });
+        let writes = |statement: &&str| {
+            ["UPDATE", "INSERT", "DELETE", "REPLACE", "CALL"].iter().any(|word| statement.starts_with(word))
+        };
+        let rows = upper.split(';').map(str::trim).filter(writes).count() as u64;
+        self.answer_with(succeeded, if succeeded { rows } else { 0 });
+    }
+
+    /// A server's answer that changed nothing of the session.
+    pub(crate) fn answer_with(&mut self, succeeded: bool, rows: u64) {
+        self.gate.settled(Outcome { succeeded, rows, session: self.state });
     }
 
     /// What becomes of a text right away; what passes is answered.

@@ -19,8 +19,10 @@ pub const WAKES_IN: Duration = Duration::from_secs(1);
 /// A metric that has fallen by this part is improving.
 const IMPROVES_BY: f64 = 0.05;
 
-/// After it was closed, what is in flight grows by this part a sample as long as anybody waits.
+/// After it was closed, what is in flight grows by this part a step as long as anybody waits; a step is a sample, and no more than this
+/// where samples are rare.
 const RAMP: f64 = 0.5;
+const LONGEST_STEP: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub struct Gate {
@@ -33,8 +35,19 @@ pub struct Gate {
     closed: Option<Closed>,
     /// It was closed for longer than `max_closed` and is open until the metric has been in order again.
     forced: bool,
-    /// How many at once while it opens.
-    ramp: Option<f64>,
+    /// What it lets through but for who must not come all at once.
+    wide: Flow,
+    /// While it opens.
+    ramp: Option<Ramp>,
+    /// It held somebody back when it last knew anything.
+    held_back: bool,
+}
+
+/// How many at once, and since when.
+#[derive(Debug, Clone, Copy)]
+struct Ramp {
+    at_once: f64,
+    since: Instant,
 }
 
 #[derive(Debug)]
@@ -73,10 +86,11 @@ impl Law {
     }
 }
 
-/// Closed, and since when it has not been getting better.
+/// Closed, for how long without getting better, and when that was last looked at. Time in which it holds nobody back does not count.
 #[derive(Debug, Clone, Copy)]
 struct Closed {
-    improved: Instant,
+    in_vain: Duration,
+    looked: Option<Instant>,
     best: f64,
 }
 
@@ -182,7 +196,9 @@ impl Gate {
             unknown_since: None,
             closed: None,
             forced: false,
+            wide: Flow::Waking,
             ramp: None,
+            held_back: false,
         }
     }
 
@@ -223,15 +239,29 @@ impl Gate {
 
     /// Another server is behind it.
     pub fn reset(&mut self) {
-        *self = Gate::new(self.settings.clone());
+        *self = Gate { held_back: self.held_back, ..Gate::new(self.settings.clone()) };
     }
 
     pub fn observe(&mut self, observed: &Observation<'_>) -> Flow {
         let before = self.flow;
-        let (state, flow) = self.judge(observed);
-        self.state = state;
-        self.flow = self.without_herd(before, flow, observed);
+        (self.state, self.wide) = self.judge(observed);
+        self.flow = self.without_herd(before, observed.in_flight, observed.waiting, observed.now);
+        self.held_back = match self.flow {
+            Flow::Open => false,
+            Flow::Waking => self.held_back,
+            Flow::Paced(_) | Flow::AtOnce(_) | Flow::Trickle(_) => true,
+        };
         self.flow
+    }
+
+    /// Between two samples that are far from each other: whether those who come by the step may take the next one.
+    pub fn step(&mut self, in_flight: f64, waiting: usize, now: Instant) -> Option<Flow> {
+        let since = self.ramp?.since;
+        if now.saturating_duration_since(since) < LONGEST_STEP {
+            return None;
+        }
+        self.flow = self.without_herd(self.flow, in_flight, waiting, now);
+        Some(self.flow)
     }
 
     /// Between two samples: whether what has been committed or begun since the last one is too much already.
@@ -240,7 +270,7 @@ impl Gate {
             return None;
         }
         let pace = self.law.paced_mut()?.glance(work, in_flight, now)?;
-        (self.state, self.flow) = (State::Limiting, Flow::Paced(pace));
+        (self.state, self.flow, self.wide) = (State::Limiting, Flow::Paced(pace), Flow::Paced(pace));
         Some(self.flow)
     }
 
@@ -255,8 +285,7 @@ impl Gate {
     fn judge(&mut self, observed: &Observation<'_>) -> (State, Flow) {
         if observed.asleep {
             self.unknown_since = None;
-            // Nobody is held back meanwhile.
-            self.closed = None;
+            self.is_not_closed();
             return (State::Waking, Flow::Waking);
         }
         match observed.aggregate {
@@ -334,7 +363,7 @@ impl Gate {
             return (State::Waking, Flow::Waking);
         }
         let closed = Flow::Trickle(self.settings.trickle);
-        let flow = match (self.settings.on_stale, self.flow) {
+        let flow = match (self.settings.on_stale, self.wide) {
             (OnStale::Open, _) => Flow::Open,
             (OnStale::Closed, _) => closed,
             // Before anybody knew anything there is nothing to hold on to.
@@ -342,7 +371,7 @@ impl Gate {
             (OnStale::HoldLast, flow) => flow,
         };
         if !matches!(flow, Flow::Trickle(_)) {
-            self.closed = None;
+            self.is_not_closed();
         } else if self.is_given_up(f64::INFINITY, now) {
             return (State::GivenUp, Flow::Open);
         }
@@ -351,18 +380,27 @@ impl Gate {
 
     /// It has been closed for `max_closed` and nothing got better.
     fn is_given_up(&mut self, value: f64, now: Instant) -> bool {
-        let closed = self.closed.get_or_insert(Closed { improved: now, best: value });
+        let closed = self.closed.get_or_insert(Closed { in_vain: Duration::ZERO, looked: None, best: value });
+        let looked = closed.looked.replace(now).unwrap_or(now);
+        closed.in_vain = closed.in_vain.saturating_add(now.saturating_duration_since(looked));
         if value < closed.best * (1.0 - IMPROVES_BY) {
-            *closed = Closed { improved: now, best: value };
+            (closed.in_vain, closed.best) = (Duration::ZERO, value);
         }
-        let Some(most) = self.settings.max_closed else { return false };
-        self.forced |= now.saturating_duration_since(closed.improved) >= most;
+        self.forced |= self.settings.max_closed.is_some_and(|most| closed.in_vain >= most);
         self.forced
     }
 
+    /// Nobody is held back for now, though nobody has seen it in order either.
+    fn is_not_closed(&mut self) {
+        if let Some(closed) = &mut self.closed {
+            closed.looked = None;
+        }
+    }
+
     /// Whoever had to wait does not come all at once.
-    fn without_herd(&mut self, before: Flow, flow: Flow, observed: &Observation<'_>) -> Flow {
-        let wide = match flow {
+    fn without_herd(&mut self, before: Flow, in_flight: f64, waiting: usize, now: Instant) -> Flow {
+        let flow = self.wide;
+        let most = match flow {
             Flow::Open => f64::INFINITY,
             Flow::AtOnce(pool) => pool,
             Flow::Paced(_) | Flow::Trickle(_) | Flow::Waking => {
@@ -371,21 +409,23 @@ impl Gate {
             }
         };
         let opens = match (before, flow) {
-            (Flow::Trickle(_) | Flow::Waking, _) | (Flow::Paced(_) | Flow::AtOnce(_), Flow::Open) => true,
+            (Flow::Trickle(_), _) | (Flow::Paced(_) | Flow::AtOnce(_), Flow::Open) => true,
+            // Who waited only for the first look came as they would have come without a gate.
+            (Flow::Waking, _) => self.held_back,
             _ => self.ramp.is_some(),
         };
-        if !opens || observed.waiting == 0 {
+        if !opens || waiting == 0 {
             self.ramp = None;
             return flow;
         }
-        let from = self.ramp.unwrap_or(observed.in_flight);
-        let ramp = from + (from * RAMP).max(1.0);
-        if ramp >= wide {
+        let from = self.ramp.map_or(in_flight, |ramp| ramp.at_once);
+        let at_once = from + (from * RAMP).max(1.0);
+        if at_once >= most {
             self.ramp = None;
             return flow;
         }
-        self.ramp = Some(ramp);
-        Flow::AtOnce(ramp)
+        self.ramp = Some(Ramp { at_once, since: now });
+        Flow::AtOnce(at_once)
     }
 }
 

@@ -17,12 +17,24 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 /// What may be saved up.
 const BURST: Duration = Duration::from_millis(50);
 
+/// What may be owed, as the time in which it is made good. What a large unit costs beyond it is felt in the backlog, if it is true:
+/// what a server counts as changed need not be what a replica has to do.
+const DEBT: Duration = Duration::from_secs(1);
+
 /// How much one more unit changes what the next is expected to be, once there were some.
 const LEARNS: f64 = 0.05;
+
+/// No unit is taken for more than so many times of what one usually is.
+const UNUSUAL: f64 = 20.0;
+
+/// However short statements are, one may take this.
+const SHORT: f64 = 0.001;
 
 #[derive(Debug)]
 pub struct Valve {
     flow: Flow,
+    /// So many a second go whatever else runs, where there are only so many at once.
+    trickle: f64,
     /// Of the pace's budget, or of the trickle's units. In debt after a unit that was larger than expected.
     tokens: f64,
     filled: Option<Instant>,
@@ -35,8 +47,9 @@ pub struct Valve {
     learnt: u32,
     /// One at a time, and not before this.
     pause: Option<Instant>,
-    /// The seconds that statements ran, all added up.
+    /// The seconds that statements ran, all added up, and how long one of late.
     ran: f64,
+    mean_ran: f64,
 }
 
 /// What a unit was charged when it went.
@@ -50,6 +63,7 @@ impl Default for Valve {
     fn default() -> Self {
         Valve {
             flow: Flow::Open,
+            trickle: 0.0,
             tokens: 0.0,
             filled: None,
             through: Work::NONE,
@@ -58,6 +72,7 @@ impl Default for Valve {
             learnt: 0,
             pause: None,
             ran: 0.0,
+            mean_ran: SHORT,
         }
     }
 }
@@ -72,12 +87,17 @@ impl Valve {
         self.ran
     }
 
+    /// Where there are only so many at once, those who nobody may hold can be as many already: so many a second go all the same.
+    pub fn set_trickle(&mut self, rate: f64) {
+        self.trickle = rate;
+    }
+
     pub fn set(&mut self, flow: Flow, now: Instant) {
         self.fill(now);
         match (self.flow, flow) {
             // Debt is of the replica's time, however fast it goes.
             (Flow::Paced(one), Flow::Paced(two)) if alike(one.price, two.price) => {}
-            (Flow::Trickle(_), Flow::Trickle(_)) => {}
+            (Flow::Trickle(_), Flow::Trickle(_)) | (Flow::AtOnce(_), Flow::AtOnce(_)) => {}
             // The first of a trickle goes at once.
             (_, Flow::Trickle(rate)) => self.tokens = if rate > 0.0 { 1.0 } else { 0.0 },
             _ => self.tokens = 0.0,
@@ -99,6 +119,7 @@ impl Valve {
             let beside = (work - committed) - (self.through - through);
             let given = pace.budget * now.saturating_duration_since(last).as_secs_f64();
             self.tokens -= pace.price.of(beside).min(BESIDE * given);
+            self.tokens = self.tokens.max(most_owed(pace));
         }
     }
 
@@ -116,7 +137,7 @@ impl Valve {
             Flow::Trickle(_) => self.tokens >= 1.0,
             Flow::AtOnce(pool) => {
                 let rested = self.pause.is_none_or(|pause| now >= pause);
-                in_flight + 1.0 <= pool.max(1.0) && rested
+                (in_flight + 1.0 <= pool.max(1.0) && rested) || self.tokens >= 1.0
             }
         }
     }
@@ -134,15 +155,23 @@ impl Valve {
             Flow::Open | Flow::Waking => None,
             Flow::Paced(pace) => after(-self.tokens, pace.budget),
             Flow::Trickle(rate) => after(1.0 - self.tokens, rate),
-            // One that is over is nothing to wait for: then it is for who runs to end.
-            Flow::AtOnce(_) => self.pause.filter(|pause| *pause > now),
+            // A pause that is over is nothing to wait for: then it is for who runs to end.
+            Flow::AtOnce(_) => {
+                let pause = self.pause.filter(|pause| *pause > now);
+                pause.into_iter().chain(after(1.0 - self.tokens, self.trickle)).min()
+            }
         }
     }
 
     /// It goes.
     pub fn take(&mut self) -> Option<Charge> {
         match self.flow {
-            Flow::Open | Flow::Waking | Flow::AtOnce(_) => None,
+            Flow::Open | Flow::Waking => None,
+            Flow::AtOnce(_) => {
+                // It is for when nobody went.
+                self.tokens = 0.0;
+                None
+            }
             Flow::Trickle(_) => {
                 self.tokens -= 1.0;
                 None
@@ -160,19 +189,23 @@ impl Valve {
         self.through = self.through + work;
         let Flow::Paced(pace) = self.flow else { return };
         if alike(pace.price, charge.price) {
-            self.tokens += charge.expected - charge.price.of(work);
+            self.tokens = (self.tokens + charge.expected - charge.price.of(work)).max(most_owed(pace));
         }
     }
 
     /// A transaction had so many rows.
     pub fn learn(&mut self, rows: f64) {
         self.learnt = self.learnt.saturating_add(1);
+        let rows = rows.min(UNUSUAL * self.mean_rows.max(1.0));
         self.mean_rows += LEARNS.max(1.0 / f64::from(self.learnt)) * (rows - self.mean_rows);
     }
 
     /// One that ran for so long has ended.
     pub fn ended(&mut self, ran: Duration, now: Instant) {
-        self.ran += ran.as_secs_f64();
+        // One that waited for a lock until it gave up says nothing of what a second of running brings about.
+        let counted = ran.as_secs_f64().min(UNUSUAL * self.mean_ran.max(SHORT));
+        self.ran += counted;
+        self.mean_ran += LEARNS * (counted - self.mean_ran);
         if let Flow::AtOnce(pool) = self.flow
             && pool < 1.0
         {
@@ -190,7 +223,8 @@ impl Valve {
         let rate = match self.flow {
             Flow::Paced(pace) => pace.budget,
             Flow::Trickle(rate) => rate,
-            Flow::Open | Flow::AtOnce(_) | Flow::Waking => return,
+            Flow::AtOnce(_) => self.trickle,
+            Flow::Open | Flow::Waking => return,
         };
         let since = self.filled.replace(now).unwrap_or(now);
         let more = rate * now.saturating_duration_since(since).as_secs_f64();
@@ -200,10 +234,15 @@ impl Valve {
     fn most(&self) -> f64 {
         match self.flow {
             Flow::Paced(pace) => pace.budget * BURST.as_secs_f64(),
-            Flow::Trickle(_) => 1.0,
-            Flow::Open | Flow::AtOnce(_) | Flow::Waking => f64::MAX,
+            Flow::Trickle(_) | Flow::AtOnce(_) => 1.0,
+            Flow::Open | Flow::Waking => f64::MAX,
         }
     }
+}
+
+/// As tokens, so under zero.
+fn most_owed(pace: Pace) -> f64 {
+    -pace.budget * DEBT.as_secs_f64()
 }
 
 /// Both in a replica's time, or both in what nobody knows the time of.

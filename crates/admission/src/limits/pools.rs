@@ -5,7 +5,7 @@
 //! not wait behind others. A newcomer never overtakes those who wait for the same, and nobody waits who is first in its
 //! queue and has room. Of several queues that have room the user goes first who got least.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -146,13 +146,26 @@ impl Pools {
         self.valves.set(slot, flow, value);
     }
 
+    pub fn set_trickle(&mut self, slot: Slot, rate: f64) {
+        self.valves.set_trickle(slot, rate);
+    }
+
+    pub fn forget_gate(&mut self, slot: Slot) {
+        self.valves.forget(slot);
+    }
+
     pub fn flow(&self, slot: Slot) -> Flow {
         self.valves.flow(slot)
     }
 
     /// Time has passed, or something has changed: whoever can go goes.
     pub fn release(&mut self) {
-        let awaited: Vec<Thing> = self.queues.keys().flat_map(|needs| needs.iter().cloned()).collect();
+        if self.queues.is_empty() {
+            return;
+        }
+        // One thing of each is enough to find it by.
+        let awaited: HashSet<&Thing> = self.queues.keys().filter_map(|needs| needs.first()).collect();
+        let awaited: Vec<Thing> = awaited.into_iter().cloned().collect();
         self.serve(&awaited);
     }
 
@@ -223,6 +236,17 @@ impl Pools {
         };
         let queues = self.queues.iter().filter(|(needs, _)| needs.iter().any(at));
         queues.map(|(_, queue)| queue.len()).sum()
+    }
+
+    /// Who waits for these gates and for nothing else.
+    pub fn waiting_only_for(&self, gates: u64) -> usize {
+        let is_other = |thing: &&Thing| match thing {
+            Thing::Gate(slot) | Thing::Under(slot, _) => gates & slot.bit() == 0,
+            Thing::Rule(_) => true,
+        };
+        let only =
+            self.queues.iter().filter(|(needs, _)| needs.iter().filter(is_other).all(|thing| self.is_free(thing)));
+        only.map(|(_, queue)| queue.len()).sum()
     }
 
     /// Who waits for just the same.

@@ -46,6 +46,19 @@ impl Valves {
         }
     }
 
+    pub(super) fn set_trickle(&mut self, slot: Slot, rate: f64) {
+        if let Some(gate) = self.gates.get_mut(slot.index()) {
+            gate.valve.set_trickle(rate);
+        }
+    }
+
+    /// Nothing is known of it any more, but who has its leave.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        if let Some(gate) = self.gates.get_mut(slot.index()) {
+            *gate = Valved { used: gate.used, ..Valved::default() };
+        }
+    }
+
     pub(super) fn flow(&self, slot: Slot) -> Flow {
         self.gates.get(slot.index()).map_or(Flow::Open, |gate| gate.valve.flow())
     }

@@ -1,9 +1,7 @@
 //! The statement that runs upstream, as it is counted, and what its unit has committed.
 
-use std::sync::Arc;
-
 use health::Work;
-use statement::Class;
+use statement::{Class, TransactionEffect};
 use tokio::time::Instant;
 
 use crate::gates::{Begun, Gates, ShardId};
@@ -16,6 +14,8 @@ use crate::unit::Facts;
 pub(super) struct Running {
     shard: ShardId,
     statement: Option<Statement>,
+    /// A transaction was open when the last reply ended.
+    in_transaction: bool,
     /// Rows that the open transaction has changed.
     rows: u64,
     /// What gates expect of the unit.
@@ -26,8 +26,7 @@ pub(super) struct Running {
 struct Statement {
     facts: Facts,
     sent: Instant,
-    /// Counted by gates that do not concern everybody.
-    choosy: u64,
+    concerning: Concerning,
     /// Gates whose leave it had to ask.
     asked: u64,
     /// It still counts as running.
@@ -38,7 +37,7 @@ struct Statement {
 
 impl Running {
     pub(super) fn new(shard: ShardId) -> Running {
-        Running { shard, statement: None, rows: 0, charges: Vec::new() }
+        Running { shard, statement: None, in_transaction: false, rows: 0, charges: Vec::new() }
     }
 
     pub(super) fn shard(&self) -> ShardId {
@@ -50,8 +49,7 @@ impl Running {
     pub(super) fn begin(&mut self, gates: &Gates, facts: &Facts, concerning: Concerning, asked: u64) {
         let begun = gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
         let sent = Instant::now();
-        let choosy = concerning.choosy;
-        self.statement = Some(Statement { facts: *facts, sent, choosy, asked, counts: true, ends: false });
+        self.statement = Some(Statement { facts: *facts, sent, concerning, asked, counts: true, ends: false });
         if begun == Begun::Look {
             gates.glance_from(self.shard, sent.into_std());
         }
@@ -75,64 +73,82 @@ impl Running {
 
     /// It runs at the client's pace now.
     pub(super) fn blocked_on_client(&mut self, gates: &Gates, limits: &Limits) {
-        let Some(statement) = &mut self.statement else { return };
-        if std::mem::take(&mut statement.counts) {
-            gates.in_flight().end(self.shard, statement.facts.class, statement.choosy);
-            give_way(gates, limits, statement.asked, statement.sent);
+        if let Some(statement) = &mut self.statement {
+            let counted = *statement;
+            statement.counts = false;
+            end(self.shard, gates, limits, &counted);
         }
     }
 
-    /// Its reply has ended.
+    /// A reply has ended.
     #[inline]
-    pub(super) fn settle(&mut self, gates: &Gates, limits: &Arc<Limits>, outcome: &Outcome) {
-        let Some(statement) = self.statement.take() else { return };
+    pub(super) fn settle(&mut self, gates: &Gates, limits: &Limits, outcome: &Outcome) {
+        let was_open = std::mem::replace(&mut self.in_transaction, outcome.session.in_transaction);
+        let Some(statement) = self.statement.take() else {
+            // What is never held may end a transaction too: SET autocommit=1, UNLOCK TABLES. That it was open at all shows that
+            // nothing has rolled it back.
+            if !self.in_transaction && self.has_unit() {
+                self.unit_ended(gates, self.rows > 0);
+            }
+            return;
+        };
         let Statement { facts, sent, .. } = statement;
-        let writes = facts.class.locks_or_writes();
-        if writes {
+        if facts.class.locks_or_writes() {
             self.rows = self.rows.saturating_add(outcome.rows);
         }
-        let ended = !outcome.session.in_transaction || (statement.ends && outcome.succeeded);
-        let committed = ended && self.committed(&facts, outcome);
-        gates.took(self.shard, facts.class, sent.elapsed(), committed);
-        if committed {
-            gates.in_flight().committed(self.shard, self.rows);
-        }
-        self.end(gates, limits, &statement);
+        // A text that both changed rows and crossed a transaction's border may have kept them: they count now.
+        let crossed = facts.transaction != TransactionEffect::None && outcome.rows > 0;
+        let ended = !self.in_transaction || crossed || (statement.ends && outcome.succeeded);
+        let committed = ended && self.committed(&facts, outcome, was_open);
+        gates.took(self.shard, facts.class, sent.elapsed(), committed && outcome.succeeded);
+        end(self.shard, gates, limits, &statement);
         if ended {
-            self.unit_ended(committed);
+            self.unit_ended(gates, committed);
         }
     }
 
-    /// It is gone, and its session with it.
-    pub(super) fn abort(&mut self, gates: &Gates, limits: &Arc<Limits>) {
+    /// It was refused: nothing of it runs. What its transaction has done before may be committed all the same.
+    pub(super) fn refused(&mut self, gates: &Gates, limits: &Limits) {
         if let Some(statement) = self.statement.take() {
-            self.end(gates, limits, &statement);
-        }
-        self.unit_ended(false);
-    }
-
-    fn end(&self, gates: &Gates, limits: &Arc<Limits>, statement: &Statement) {
-        if statement.counts {
-            gates.in_flight().end(self.shard, statement.facts.class, statement.choosy);
-            give_way(gates, limits, statement.asked, statement.sent);
+            end(self.shard, gates, limits, &statement);
         }
     }
 
-    /// Whether something that a replica must do again was kept.
-    fn committed(&self, facts: &Facts, outcome: &Outcome) -> bool {
-        if !outcome.succeeded || facts.rolls_back {
-            return false;
-        }
+    /// The session is gone, or begins anew: what was not committed never will be.
+    pub(super) fn abort(&mut self, gates: &Gates, limits: &Limits) {
+        self.refused(gates, limits);
+        self.in_transaction = false;
+        self.unit_ended(gates, false);
+    }
+
+    /// Whether something that a replica must do again was kept. `was_open`: there was a transaction before it.
+    fn committed(&self, facts: &Facts, outcome: &Outcome, was_open: bool) -> bool {
         let hidden = match facts.class {
-            // What they write shows in no count of rows.
-            Class::Call | Class::Unparsed | Class::Ddl => true,
+            // What they write shows in no count of rows, and a routine that fails may have written before.
+            Class::Call | Class::Unparsed => true,
+            Class::Ddl => outcome.succeeded,
             Class::Control | Class::Read | Class::Write => false,
         };
-        self.rows > 0 || hidden
+        if hidden {
+            return true;
+        }
+        // It says nothing of what follows it in the same text.
+        let rolled_back = facts.rolls_back && outcome.rows == 0;
+        // Of what fails inside of a transaction and ends it, everything is gone: a deadlock. What fails outside of one came last in
+        // its text, and what came before it stays.
+        let lost = !outcome.succeeded && was_open;
+        self.rows > 0 && !rolled_back && !lost
     }
 
-    fn unit_ended(&mut self, committed: bool) {
+    fn has_unit(&self) -> bool {
+        self.rows > 0 || !self.charges.is_empty()
+    }
+
+    fn unit_ended(&mut self, gates: &Gates, committed: bool) {
         let rows = std::mem::take(&mut self.rows);
+        if committed {
+            gates.in_flight().committed(self.shard, rows);
+        }
         let work = if committed { Work { transactions: 1.0, rows: rows as f64 } } else { Work::NONE };
         for charges in self.charges.drain(..) {
             charges.settle(work);
@@ -140,10 +156,14 @@ impl Running {
     }
 }
 
-/// Somebody may wait for what has just ended.
-fn give_way(gates: &Gates, limits: &Limits, asked: u64, sent: Instant) {
-    if gates.restricting() == 0 {
+/// It runs no more. Somebody may wait for that.
+fn end(shard: ShardId, gates: &Gates, limits: &Limits, statement: &Statement) {
+    let Statement { facts, sent, concerning, asked, counts, .. } = statement;
+    if !counts {
         return;
     }
-    limits.ended(Slot::all(asked), sent.elapsed());
+    gates.in_flight().end(shard, facts.class, concerning.choosy);
+    if gates.restricting() & (concerning.enforced | asked) != 0 {
+        limits.ended(Slot::all(*asked), sent.elapsed());
+    }
 }

@@ -1,5 +1,6 @@
 //! Whole sessions, by the paused clock.
 
+mod changed_gates;
 mod claims;
 mod dice;
 mod gates;

@@ -23,6 +23,8 @@ const FASTEST: f64 = 3.0;
 const RISES_BY: f64 = 2.0;
 const SHOWS_AFTER: u32 = 3;
 const RISES_ON_GUARD: f64 = 1.05;
+/// And only while so much of it is used: who waits while nothing is committed waits for something else.
+const USED: f64 = 0.25;
 /// Transactions of a row each, a second, that any replica is taken to bear.
 const SURELY_BORNE: f64 = 200.0;
 /// More than any replica bears.
@@ -122,7 +124,9 @@ impl Paced {
         let (committed, keeps_up) = (self.appliers.committed(), self.appliers.keep_up());
         if let Some(behind) = &mut self.behind {
             if backlog.now.saturating_duration_since(behind.last) < ON_GUARD {
-                if backlog.waiting > 0 && keeps_up {
+                let pace = Pace { budget: behind.budget, price: behind.price };
+                let is_used = committed > USED * pace.transactions_a_second();
+                if backlog.waiting > 0 && keeps_up && is_used {
                     behind.budget *= RISES_ON_GUARD;
                 }
                 return Some(Pace { budget: behind.budget, price: behind.price });

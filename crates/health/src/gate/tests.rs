@@ -221,12 +221,14 @@ fn flows_in_an_operators_words() {
     }
 }
 
-/// Who is asleep, or open for want of anything known, holds nobody back: that is no time of being closed.
+/// Who is asleep, or open for want of anything known, holds nobody back: that is no time of being closed. Nor does it make
+/// that time begin anew.
 #[test]
 fn only_time_closed_counts_for_giving_up() {
     let most = Duration::from_secs(600);
     let mut stage = lag(|settings| settings.max_closed = Some(most));
     assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+    assert_eq!(stage.after(300_000, Known(9.0)).0, State::Closed);
     stage.asleep = true;
     assert_eq!(stage.after(3_600_000, Known(9.0)).0, State::Waking);
     stage.asleep = false;
@@ -234,7 +236,27 @@ fn only_time_closed_counts_for_giving_up() {
     assert!(matches!(stage.after(250, LOST).0, State::Stale(_)));
     assert_eq!(stage.after(3_600_000, LOST).1, Flow::Open);
     assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
-    assert_eq!(stage.after(600_000, Known(9.0)).0, State::GivenUp, "and that is");
+    assert_eq!(stage.after(299_000, Known(9.0)).0, State::Closed);
+    assert_eq!(stage.after(1_000, Known(9.0)).0, State::GivenUp, "ten minutes closed, all added up");
+}
+
+/// Where a metric is asked once a minute, nobody waits for the next minute to come one by one.
+#[test]
+fn steps_do_not_wait_for_samples_that_are_rare() {
+    let mut stage = lag(|settings| settings.interval = Duration::from_secs(60));
+    stage.after(60_000, Known(9.0));
+    stage.waiting = 100;
+    let Flow::AtOnce(mut before) = stage.after(60_000, Known(1.0)).1 else { panic!("a herd") };
+    for _ in 0..12 {
+        assert_eq!(stage.gate.step(before, stage.waiting, stage.now + Duration::from_millis(240)), None);
+        stage.now += Duration::from_millis(250);
+        let Some(Flow::AtOnce(now)) = stage.gate.step(before, stage.waiting, stage.now) else { panic!("a herd") };
+        assert!(now > before && now <= (1.5 * before).max(before + 1.0), "{before} → {now}");
+        before = now;
+    }
+    stage.now += Duration::from_millis(250);
+    assert_eq!(stage.gate.step(before, 0, stage.now), Some(Flow::Open));
+    assert_eq!(stage.gate.step(before, 0, stage.now + Duration::from_secs(1)), None, "it is open");
 }
 
 #[test]
@@ -246,8 +268,13 @@ fn who_waited_for_the_first_look_does_not_come_all_at_once() {
     assert_eq!(stage.after(10, Aggregate::Unknown(Unknown::NotYet)).1, Flow::Waking);
     let Flow::AtOnce(first) = stage.after(250, Known(1.0)).1 else { panic!("a herd") };
     assert!(first <= 2.0, "{first}");
-    // Nobody waited: nobody is held up.
+    // Nobody was held back before, so they are no herd: they come as they would have come without a gate.
     let mut calm = lag(|_| {});
+    calm.waiting = 200;
     assert_eq!(calm.after(10, Aggregate::Unknown(Unknown::NotYet)).1, Flow::Waking);
+    assert_eq!(calm.after(250, Known(1.0)).1, Flow::Open);
+    calm.asleep = true;
+    assert_eq!(calm.after(5000, Known(1.0)).1, Flow::Waking);
+    calm.asleep = false;
     assert_eq!(calm.after(250, Known(1.0)).1, Flow::Open);
 }

@@ -40,9 +40,78 @@ fn what_was_larger_than_expected_is_paid_for_later() {
     valve.set(paced(1.0, 0.001, 0.001), start);
     assert!(valve.has_room(start + Duration::from_millis(10), 0.0));
     let charge = valve.take().unwrap();
-    valve.settle(charge, Work { transactions: 1.0, rows: 2000.0 });
-    assert!(!valve.has_room(start + Duration::from_millis(1900), 0.0));
-    assert!(valve.has_room(start + Duration::from_millis(2100), 0.0));
+    valve.settle(charge, Work { transactions: 1.0, rows: 700.0 });
+    assert!(!valve.has_room(start + Duration::from_millis(690), 0.0));
+    assert!(valve.has_room(start + Duration::from_millis(710), 0.0));
+}
+
+/// An UPDATE that matched a million rows and changed none, as some drivers have it counted.
+#[test]
+fn one_that_seems_enormous_holds_nobody_up_for_long() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    valve.set(paced(1.0, 0.001, 0.001), start);
+    assert!(valve.has_room(start + Duration::from_millis(10), 0.0));
+    let charge = valve.take().unwrap();
+    valve.settle(charge, Work { transactions: 1.0, rows: 1e6 });
+    valve.learn(1e6);
+    assert!(!valve.has_room(start + Duration::from_millis(1000), 0.0));
+    let later = start + Duration::from_millis(1020);
+    assert!(valve.has_room(later, 0.0));
+    valve.take();
+    assert!(valve.has_room(later + Duration::from_millis(30), 0.0), "the next is not taken for as large");
+}
+
+/// Twenty run that nobody may hold, and the pool is of five.
+#[test]
+fn a_pool_that_others_fill_lets_a_trickle_through() {
+    let start = Instant::now();
+    for (trickle, due) in [(1.0, 10), (0.0, 0)] {
+        let mut valve = Valve::default();
+        valve.set_trickle(trickle);
+        let mut count = 0;
+        for ms in 0..=10_000 {
+            let now = start + Duration::from_millis(ms);
+            if ms % 250 == 0 {
+                valve.set(Flow::AtOnce(5.0), now);
+            }
+            if valve.has_room(now, 20.0) {
+                valve.take();
+                count += 1;
+            }
+        }
+        assert_eq!(count, due);
+        let late = start + Duration::from_secs(10);
+        assert_eq!(valve.next(late), (trickle > 0.0).then(|| late + Duration::from_secs(1)));
+    }
+    // It is for when nobody goes, and not on top.
+    let mut valve = Valve::default();
+    valve.set_trickle(1.0);
+    valve.set(Flow::AtOnce(5.0), start);
+    for seconds in 1..5 {
+        assert!(valve.has_room(start + Duration::from_secs(seconds), 4.0));
+        valve.take();
+        assert!(!valve.has_room(start + Duration::from_secs(seconds), 5.0));
+    }
+}
+
+#[test]
+fn who_waited_long_for_nothing_counts_as_one_that_ran_long() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    for _ in 0..100 {
+        valve.ended(Duration::from_millis(10), start);
+    }
+    let usual = valve.ran();
+    assert!((usual - 1.0).abs() < 0.1, "{usual}");
+    valve.ended(Duration::from_secs(50), start);
+    assert!(valve.ran() - usual <= 0.2 + 1e-9, "{}", valve.ran() - usual);
+    // Where all run long, that is soon believed.
+    let before = valve.ran();
+    for _ in 0..100 {
+        valve.ended(Duration::from_secs(5), start);
+    }
+    assert!(valve.ran() - before > 400.0, "{}", valve.ran() - before);
 }
 
 #[test]

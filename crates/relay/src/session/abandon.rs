@@ -84,8 +84,13 @@ impl Session {
                         return Reply::Over;
                     }
                 }
+                Stop::End => {
+                    // Nobody reads it, and yet it may have been committed.
+                    self.tell_gate();
+                    return Reply::Over;
+                }
                 // Nobody is left to send a file.
-                Stop::End | Stop::LocalInfile => return Reply::Over,
+                Stop::LocalInfile => return Reply::Over,
             }
         }
     }

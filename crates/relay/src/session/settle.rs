@@ -42,15 +42,21 @@ impl Session {
             Command::Query => self.settle_locks(succeeded, &reading),
             _ => {}
         }
-        if self.tracker.error == Some(DEADLOCK) {
-            self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
-        }
-        let session = self.state();
-        self.gate.settled(Outcome { succeeded, rows: self.tracker.affected, session });
+        self.tell_gate();
         // A PREPARE kills nobody, and asks for no privilege.
         if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
             self.settle_kills(&reading);
         }
+    }
+
+    /// What the reply that has ended means for whom it was let through.
+    #[inline]
+    pub(super) fn tell_gate(&mut self) {
+        if self.tracker.error == Some(DEADLOCK) {
+            self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
+        }
+        let (succeeded, session) = (self.tracker.error.is_none(), self.state());
+        self.gate.settled(Outcome { succeeded, rows: self.tracker.affected, session });
     }
 
     fn settle_locks(&mut self, succeeded: bool, reading: &Reading) {

@@ -29,7 +29,7 @@ impl Own {
             self.windows.pop_front();
         }
         self.windows.push_back(self.look.look(keeper.gates().in_flight()));
-        let waiting = Reading::of(keeper.waiting() as f64);
+        let waiting = Reading::of(keeper.queue_length() as f64);
         let commits = self.commits().map_or(Reading::Idle, |took| Reading::of(took.p50));
         for (metric, reading) in [(BuiltIn::QueueLength, waiting), (BuiltIn::CommitDelay, commits)] {
             let metric = metric.as_str().into();

@@ -317,12 +317,53 @@ async fn work_is_what_was_committed() {
         // One after the other, without a moment between them.
         (&["BEGIN", WRITE, "COMMIT AND CHAIN", WRITE, "ROLLBACK AND CHAIN", WRITE, "COMMIT"], 5.0, 6.0),
         (&["BEGIN", WRITE, "BEGIN", WRITE, "START TRANSACTION", "ROLLBACK"], 7.0, 8.0),
+        // Ended by what is never held.
+        (&["SET autocommit = 0", WRITE, WRITE, "SET autocommit = 1", READ], 8.0, 10.0),
+        // One text that hides behind its first word, or behind the border of a transaction.
+        (&["ROLLBACK; UPDATE t SET a = 1; UPDATE t SET a = 2"], 9.0, 12.0),
+        (&["UPDATE t SET a = 1; BEGIN", "ROLLBACK"], 10.0, 13.0),
     ] {
         for sql in statements {
             session.run(sql).await.unwrap();
         }
         assert_eq!(work(), (transactions, rows), "{statements:?}");
     }
+}
+
+/// A client that ends its statement with an error, or its transaction after a refusal, has committed no less.
+#[tokio::test(start_paused = true)]
+async fn work_is_what_was_committed_also_when_it_fails() {
+    let stage = gated(&[LAG], &[]);
+    stage.measure(&[("replication_lag", 1.0)]).await;
+    let mut session = stage.login("app");
+    let work = || {
+        let work = stage.keeper.gates().in_flight().work();
+        (work.transactions, work.rows)
+    };
+    let fails = async |session: &mut Session, sql: &str, rows: u64| {
+        let verdict = session.ask(sql);
+        let _permit = session.admitted(verdict).await.unwrap();
+        session.answer_with(false, rows);
+    };
+    fails(&mut session, "UPDATE t SET a = 1; SELECT * FROM nope", 5).await;
+    assert_eq!(work(), (1.0, 5.0), "the first of the two was committed");
+    fails(&mut session, WRITE, 0).await;
+    assert_eq!(work(), (1.0, 5.0), "nothing was");
+    fails(&mut session, CALL, 0).await;
+    assert_eq!(work(), (2.0, 5.0), "it may have written before it failed");
+    // A deadlock takes everything with it.
+    session.run("BEGIN").await.unwrap();
+    session.run(WRITE).await.unwrap();
+    session.state.in_transaction = false;
+    fails(&mut session, WRITE, 0).await;
+    assert_eq!(work(), (2.0, 5.0));
+    // What is refused in the end takes nothing with it.
+    session.run("BEGIN").await.unwrap();
+    session.run(WRITE).await.unwrap();
+    stage.measure(&[("replication_lag", 9.0)]).await;
+    session.run(DDL).await.unwrap_err();
+    session.run("COMMIT").await.unwrap();
+    assert_eq!(work(), (3.0, 6.0));
 }
 
 /// Two users before the same gate, which lets one through each 10 ms: how long each has waited, at the 99th percentile.
