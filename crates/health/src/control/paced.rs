@@ -1,8 +1,9 @@
-//! As fast as the slowest replica applies: for lag that is measured by heartbeats.
+//! As fast as the slowest replica applies.
 //!
 //! Lag is the age of what is being applied now; it says nothing of how much is behind it. But the work that was committed
-//! through us is counted, and noted with each heartbeat, so when a replica shows a heartbeat we know what it still has to do, and how
-//! fast that shrinks. What is released now will wait for all of it: that wait is held at a part of the threshold.
+//! through us is counted, and noted with its time and with each heartbeat, so when a replica shows a heartbeat, or the age of what
+//! it applies, we know what it still has to do, and how fast that shrinks. What is released now will wait for all of it: that
+//! wait is held at a part of the threshold.
 //!
 //! While a replica keeps up nobody knows what it could do. Then nothing is limited, unless the rate rises far over any that it has ever
 //! shown to bear: there it may rise by a step a sample, so that the first overload is small. A rate at which it fell behind is remembered.
