@@ -15,6 +15,7 @@ mod tools;
 mod transactions;
 mod wrong;
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sandbox::{Cluster, Login, Server, TOLLGATE};
@@ -122,6 +123,33 @@ fn until_passes(raw: &mut Raw, sql: &str) {
 
 fn until_refused(raw: &mut Raw, sql: &str, gate: &str) {
     wait_until(&format!("{sql} to be refused by {gate}"), || is_refused_by(&run(raw, sql), gate));
+}
+
+/// These clients do this again and again while somebody looks, who is told how often it was done. It must never fail.
+fn while_they_run(clients: Vec<Raw>, sql: &str, look: impl FnOnce(&AtomicUsize)) {
+    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for mut raw in clients {
+            let (stop, done) = (&stop, &done);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    assert_eq!(run(&mut raw, sql), Answer::Done);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // They end also if what follows fails.
+        let _ends = Ends(&stop);
+        look(&done);
+    });
+}
+
+struct Ends<'s>(&'s AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What `tollgate grants` prints for a proxy with this configuration.

@@ -2,13 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use sandbox::{APP, ETL};
 
 use super::lag::Locked;
-use super::{before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused};
+use super::{
+    before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused, while_they_run,
+};
 use crate::harness::{Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
@@ -95,19 +96,8 @@ fn slow_commits_stop_writes() {
     let mut raw = login(&tollgate, APP);
     let (read, write) = ("SELECT COUNT(*) FROM test.slow", "INSERT INTO test.slow VALUES (1)");
     until_passes(&mut raw, write);
-    let stop = AtomicBool::new(false);
-    let slow: Vec<_> = (0..4).map(|_| login(&tollgate, ETL)).collect();
-    std::thread::scope(|scope| {
-        for mut raw in slow {
-            let stop = &stop;
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(run(&mut raw, "INSERT INTO test.slow SELECT SLEEP(0.4)"), Answer::Done);
-                }
-            });
-        }
-        // They end also if what follows fails.
-        let _ends = Ends(&stop);
+    let slow = (0..4).map(|_| login(&tollgate, ETL)).collect();
+    while_they_run(slow, "INSERT INTO test.slow SELECT SLEEP(0.4)", |_| {
         // Not by writing: quick ones would be most of what is measured.
         tollgate.await_gate("commit_delay", "closed");
         until_refused(&mut raw, write, "commit_delay");
@@ -115,14 +105,6 @@ fn slow_commits_stop_writes() {
     });
     // Nothing commits: there is nothing to measure, and nothing speaks against more.
     until_passes(&mut raw, write);
-}
-
-struct Ends<'s>(&'s AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// A gate on one of the servers' own numbers that concerns the application alone: another user moves it.
