@@ -1,5 +1,6 @@
 //! Whole sessions, by the paused clock.
 
+mod charges;
 mod claims;
 mod dice;
 mod gates;
@@ -10,3 +11,4 @@ mod same_verdict;
 mod session;
 mod transactions;
 mod warn;
+mod weights;
