@@ -106,6 +106,12 @@ impl<'s> Dial<'s> {
     }
 }
 
+/// Heartbeats that all proxies together have written.
+fn beats(cluster: &Cluster) -> u64 {
+    let sum = cluster.primary.root_sql("SELECT COALESCE(SUM(beat), 0) FROM tollgate.heartbeat").expect("beats");
+    sum.trim().parse().expect("a number")
+}
+
 const REJECT: &str = ", action: reject, classes: [write, call, unparsed, ddl]";
 
 fn login(tollgate: &Tollgate, login: Login) -> Raw {

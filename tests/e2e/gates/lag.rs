@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use sandbox::{APP, Cluster, ETL};
 
-use super::{cluster, gated, is_refused_by, login, until_passes, until_refused, while_they_run};
+use super::{beats, cluster, gated, is_refused_by, login, until_passes, until_refused, while_they_run};
 use crate::harness::{Raw, Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
@@ -267,4 +267,28 @@ fn thresholds_and_exemptions_of_rules() {
     }));
     wait_until("the rule that skips the gate", || run(&mut etl, write) == Answer::Done);
     locked.release();
+}
+
+/// A lag is looked at ten times as finely as it is judged: a threshold of 1 s makes ten beats a second, one of 5 s four.
+#[test]
+fn a_small_threshold_makes_more_beats() {
+    let cluster = cluster();
+    for (threshold, least, most) in [(1, 6.0, 14.0), (5, 2.5, 5.5)] {
+        let tollgate =
+            gated(&cluster, &format!("{HEARTBEAT}gates: {{ replication_lag: {{ threshold: {threshold}s }} }}\n"));
+        let mut raw = login(&tollgate, APP);
+        tollgate.await_gate("replication_lag", "open");
+        // Without traffic there are hardly any.
+        let mut beats = || {
+            assert_eq!(run(&mut raw, "SELECT * FROM tollgate.heartbeat"), Answer::Done);
+            beats(&cluster)
+        };
+        // On a busy machine a look may be late, and a beat too: it is enough that one second in many shows it.
+        wait_until(&format!("{least} to {most} beats a second at a threshold of {threshold} s"), || {
+            let (before, start) = (beats(), Instant::now());
+            wait_until("eight more beats", || beats() >= before + 8);
+            let rate = (beats() - before) as f64 / start.elapsed().as_secs_f64();
+            rate > least && rate < most
+        });
+    }
 }
