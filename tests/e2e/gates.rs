@@ -15,6 +15,7 @@ mod tools;
 mod transactions;
 mod wrong;
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sandbox::{Cluster, Login, Server, TOLLGATE};
@@ -105,6 +106,12 @@ impl<'s> Dial<'s> {
     }
 }
 
+/// Heartbeats that all proxies together have written.
+fn beats(cluster: &Cluster) -> u64 {
+    let sum = cluster.primary.root_sql("SELECT COALESCE(SUM(beat), 0) FROM tollgate.heartbeat").expect("beats");
+    sum.trim().parse().expect("a number")
+}
+
 const REJECT: &str = ", action: reject, classes: [write, call, unparsed, ddl]";
 
 fn login(tollgate: &Tollgate, login: Login) -> Raw {
@@ -122,6 +129,33 @@ fn until_passes(raw: &mut Raw, sql: &str) {
 
 fn until_refused(raw: &mut Raw, sql: &str, gate: &str) {
     wait_until(&format!("{sql} to be refused by {gate}"), || is_refused_by(&run(raw, sql), gate));
+}
+
+/// These clients do this again and again while somebody looks, who is told how often it was done. It must never fail.
+fn while_they_run(clients: Vec<Raw>, sql: &str, look: impl FnOnce(&AtomicUsize)) {
+    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for mut raw in clients {
+            let (stop, done) = (&stop, &done);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    assert_eq!(run(&mut raw, sql), Answer::Done);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // They end also if what follows fails.
+        let _ends = Ends(&stop);
+        look(&done);
+    });
+}
+
+struct Ends<'s>(&'s AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What `tollgate grants` prints for a proxy with this configuration.

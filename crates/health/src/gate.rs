@@ -341,7 +341,9 @@ impl Gate {
                 Some(paced_at_once::Limit::AtOnce(pool)) => Limit::Flow(Flow::AtOnce(pool)),
             },
             Law::Permits(permits) => {
-                let (in_flight, waiting, now) = (observed.in_flight, observed.waiting, observed.now);
+                let (in_flight, now) = (observed.in_flight, observed.now);
+                // Who waits because they come by the step does not show that the pool is too small.
+                let waiting = if self.ramp.is_some() { 0 } else { observed.waiting };
                 let pool = permits.observe(Crowd { value, threshold, in_flight, waiting, now });
                 pool.map_or(Limit::None, |pool| Limit::Flow(Flow::AtOnce(pool)))
             }

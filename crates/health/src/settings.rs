@@ -135,3 +135,24 @@ macro_rules! words {
 words! { Over Max "max" Min "min" Avg "avg" }
 words! { Control Paced "paced" Permits "permits" Binary "binary" }
 words! { OnStale Open "open" Closed "closed" HoldLast "hold_last" }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_looked_at_ten_times_as_finely_as_it_is_judged() {
+        for (metric, threshold, ms) in [
+            (BuiltIn::ReplicationLag, 5.0, 250),
+            (BuiltIn::ReplicationLag, 2.5, 250),
+            (BuiltIn::ReplicationLag, 1.0, 100),
+            (BuiltIn::ReplicationLag, 0.5, 50),
+            (BuiltIn::ReplicationLag, 0.01, 20),
+            (BuiltIn::CommitDelay, 0.05, 20),
+            (BuiltIn::ThreadsRunning, 1.0, 250),
+            (BuiltIn::ConnectionsUsed, 0.9, 250),
+        ] {
+            assert_eq!(Settings::new(metric, threshold).interval, Duration::from_millis(ms), "{metric:?} {threshold}");
+        }
+    }
+}

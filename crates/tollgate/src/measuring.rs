@@ -254,3 +254,6 @@ fn unit(metric: &MetricName, custom: &Custom) -> Unit {
     let known = BuiltIn::named(metric).map(BuiltIn::unit);
     known.or_else(|| custom.units.get(metric).copied()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

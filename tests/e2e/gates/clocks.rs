@@ -6,7 +6,7 @@ use sandbox::{APP, Cluster, ETL, Options, Server};
 use serde_json::json;
 
 use super::lag::{HEARTBEAT, Locked, NO_HEARTBEAT};
-use super::{allow, before, cluster, gated, login, until_passes, until_refused};
+use super::{allow, beats, before, cluster, gated, login, until_passes, until_refused};
 use crate::harness::{Raw, Tollgate, WallClock, skipped, wait_until};
 use crate::rules::{Answer, run};
 
@@ -23,14 +23,10 @@ fn table(cluster: &Cluster) {
 
 /// Beats are written and read, and everything passes.
 fn is_undisturbed(cluster: &Cluster, raw: &mut Raw, when: &str) {
-    let beats = || {
-        let sum = cluster.primary.root_sql("SELECT COALESCE(SUM(beat), 0) FROM tollgate.heartbeat").expect("beats");
-        sum.trim().parse::<u64>().expect("a number")
-    };
-    let before = beats();
+    let before = beats(cluster);
     wait_until("more beats", || {
         assert_eq!(run(raw, WRITE), Answer::Done, "{when}");
-        beats() >= before + 8
+        beats(cluster) >= before + 8
     });
 }
 

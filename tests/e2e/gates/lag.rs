@@ -1,9 +1,12 @@
 //! Replication lag that is real: the replica's applier waits for a lock.
 
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
 use sandbox::{APP, Cluster, ETL};
 
-use super::{cluster, gated, is_refused_by, login, until_passes, until_refused};
-use crate::harness::{Raw, wait_until};
+use super::{beats, cluster, gated, is_refused_by, login, until_passes, until_refused, while_they_run};
+use crate::harness::{Raw, Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
 pub(super) const HEARTBEAT: &str = "probe: { PROBE, heartbeat: { table: tollgate.heartbeat, create: true } }\n\
@@ -71,6 +74,51 @@ fn by_heartbeat_open_or_closed() {
 #[test]
 fn without_a_heartbeat() {
     stops_writes(&cluster(), NO_HEARTBEAT, "permits");
+}
+
+/// The backlog follows from the lag that the replica shows: far under the threshold writes are held back already, and go at a pace.
+#[test]
+fn paced_without_a_heartbeat() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.paced (a INT)").expect("a table");
+    let tollgate = gated(
+        &cluster,
+        &format!("{NO_HEARTBEAT}gates: {{ replication_lag: {{ threshold: {THRESHOLD}s, max_delay: 10m }} }}\n"),
+    );
+    let write = "INSERT INTO test.paced VALUES (1)";
+    let mut raw = login(&tollgate, APP);
+    until_passes(&mut raw, write);
+    tollgate.await_gate("replication_lag", "open");
+    let locked = Locked::new(&cluster);
+    // One after the other with a look in between is no crowd: it is the lag that limits them.
+    wait_until("the gate to hold back", || {
+        assert_eq!(run(&mut raw, write), Answer::Done);
+        tollgate.gate("replication_lag")["state"] == "limiting"
+    });
+    let lag = is_limiting_below(&tollgate, THRESHOLD);
+    let writers = (0..8).map(|_| login(&tollgate, ETL)).collect();
+    while_they_run(writers, write, |written| {
+        let start = Instant::now();
+        wait_until("writers to wait for two seconds", || {
+            tollgate.counted("held") >= 50 && is_limiting_below(&tollgate, THRESHOLD) >= lag + 2.0
+        });
+        // Of a replica that has never been behind 200 a second are believed; the primary takes thousands.
+        let (written, most) = (written.load(Ordering::Relaxed), 100.0 + 300.0 * start.elapsed().as_secs_f64());
+        assert!((written as f64) < most, "{written} writes, where {most} would be too many");
+        locked.release();
+    });
+    until_passes(&mut raw, write);
+}
+
+/// Seconds.
+const THRESHOLD: f64 = 20.0;
+
+/// The value of a gate that has a pace though its threshold is far.
+fn is_limiting_below(tollgate: &Tollgate, threshold: f64) -> f64 {
+    let gate = tollgate.gate("replication_lag");
+    assert_eq!(gate["state"], "limiting", "{gate}");
+    assert!(gate["flow"].as_str().is_some_and(|flow| flow.starts_with("paced ")), "{gate}");
+    gate["value"].as_f64().filter(|lag| *lag < threshold).unwrap_or_else(|| panic!("{gate}"))
 }
 
 /// Each gate stops what it concerns, whatever the others say: a crowd stops everything, lag what may write, a gate that nobody knows
@@ -219,4 +267,28 @@ fn thresholds_and_exemptions_of_rules() {
     }));
     wait_until("the rule that skips the gate", || run(&mut etl, write) == Answer::Done);
     locked.release();
+}
+
+/// A lag is looked at ten times as finely as it is judged: a threshold of 1 s makes ten beats a second, one of 5 s four.
+#[test]
+fn a_small_threshold_makes_more_beats() {
+    let cluster = cluster();
+    for (threshold, least, most) in [(1, 6.0, 14.0), (5, 2.5, 5.5)] {
+        let tollgate =
+            gated(&cluster, &format!("{HEARTBEAT}gates: {{ replication_lag: {{ threshold: {threshold}s }} }}\n"));
+        let mut raw = login(&tollgate, APP);
+        tollgate.await_gate("replication_lag", "open");
+        // Without traffic there are hardly any.
+        let mut beats = || {
+            assert_eq!(run(&mut raw, "SELECT * FROM tollgate.heartbeat"), Answer::Done);
+            beats(&cluster)
+        };
+        // On a busy machine a look may be late, and a beat too: it is enough that one second in many shows it.
+        wait_until(&format!("{least} to {most} beats a second at a threshold of {threshold} s"), || {
+            let (before, start) = (beats(), Instant::now());
+            wait_until("eight more beats", || beats() >= before + 8);
+            let rate = (beats() - before) as f64 / start.elapsed().as_secs_f64();
+            rate > least && rate < most
+        });
+    }
 }

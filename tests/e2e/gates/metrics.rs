@@ -2,13 +2,16 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use sandbox::{APP, ETL};
 
 use super::lag::Locked;
-use super::{before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused};
+use super::{
+    before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused, while_they_run,
+};
 use crate::harness::{Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
@@ -95,19 +98,8 @@ fn slow_commits_stop_writes() {
     let mut raw = login(&tollgate, APP);
     let (read, write) = ("SELECT COUNT(*) FROM test.slow", "INSERT INTO test.slow VALUES (1)");
     until_passes(&mut raw, write);
-    let stop = AtomicBool::new(false);
-    let slow: Vec<_> = (0..4).map(|_| login(&tollgate, ETL)).collect();
-    std::thread::scope(|scope| {
-        for mut raw in slow {
-            let stop = &stop;
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(run(&mut raw, "INSERT INTO test.slow SELECT SLEEP(0.4)"), Answer::Done);
-                }
-            });
-        }
-        // They end also if what follows fails.
-        let _ends = Ends(&stop);
+    let slow = (0..4).map(|_| login(&tollgate, ETL)).collect();
+    while_they_run(slow, "INSERT INTO test.slow SELECT SLEEP(0.4)", |_| {
         // Not by writing: quick ones would be most of what is measured.
         tollgate.await_gate("commit_delay", "closed");
         until_refused(&mut raw, write, "commit_delay");
@@ -117,12 +109,39 @@ fn slow_commits_stop_writes() {
     until_passes(&mut raw, write);
 }
 
-struct Ends<'s>(&'s AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
+/// As many at once as the threshold bears, which the gate finds: then the server runs no more than that, and all get on.
+#[test]
+fn threads_running_gives_permits() {
+    const THRESHOLD: usize = 20;
+    let cluster = cluster();
+    // The control is the metric's usual one.
+    let tollgate = gated(
+        &cluster,
+        &format!("probe: {{ PROBE }}\ngates: {{ threads_running: {{ threshold: {THRESHOLD}, max_delay: 10m }} }}\n"),
+    );
+    let running = "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_INFO LIKE 'SELECT SLEEP(.05)%'";
+    let running = || cluster.primary.root_sql(running).expect("a count").trim().parse::<usize>().expect("a number");
+    let gives_permits = || {
+        let gate = tollgate.gate("threads_running");
+        gate["state"] == "limiting" && gate["flow"].as_str().is_some_and(|flow| flow.ends_with(" at once"))
+    };
+    let crowd = (0..60).map(|_| login(&tollgate, ETL)).collect();
+    while_they_run(crowd, "SELECT SLEEP(.05)", |done| {
+        // Sixty come at once, which closes it, and it opens by steps again; when it does not come to its threshold in twice the
+        // time that this takes, it has found its number.
+        let mut since = Instant::now();
+        wait_until("a number at once to be found", || {
+            if !gives_permits() || running() > THRESHOLD {
+                since = Instant::now();
+            }
+            since.elapsed() > Duration::from_secs(4)
+        });
+        let before = done.load(Ordering::Relaxed);
+        let seen: Vec<usize> = (0..100).map(|_| running()).collect();
+        let over = seen.iter().filter(|running| **running > THRESHOLD).count();
+        assert!(over <= 10, "{over} of {seen:?}");
+        wait_until("more to have had their turn than there are", || done.load(Ordering::Relaxed) > before + 60);
+    });
 }
 
 /// A gate on one of the servers' own numbers that concerns the application alone: another user moves it.

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use sandbox::APP;
 
-use super::{Dial, REJECT, cluster, gated, login, until_passes, until_refused};
+use super::{Dial, REJECT, cluster, gated, is_refused_by, login, until_passes, until_refused};
 use crate::harness::{Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
@@ -116,6 +116,27 @@ fn a_metric_is_lost_and_comes_back() {
     until_refused(&mut raw, WRITE, "dial");
     cluster.primary.root_sql(&format!("RENAME TABLE {0}_away TO {0}", dial.table)).expect("renamed");
     until_passes(&mut raw, WRITE);
+}
+
+/// What it did when somebody knew it goes on doing while nobody knows: closed stays closed, and open stays open.
+#[test]
+fn what_was_known_last_is_held_on_to() {
+    let cluster = cluster();
+    table(&cluster);
+    let dial = Dial::new(&cluster, "held_on");
+    let tollgate = gated(&cluster, &dial.yaml(&format!(", on_stale: hold_last, stale_after: 1s, trickle: 0{REJECT}")));
+    let mut raw = login(&tollgate, APP);
+    for (value, state) in [(99.0, "closed"), (0.0, "open")] {
+        dial.set(value);
+        tollgate.await_gate("dial", state);
+        cluster.primary.root_sql(&format!("RENAME TABLE {0} TO {0}_away", dial.table)).expect("renamed");
+        tollgate.await_gate("dial", "stale");
+        match state {
+            "closed" => assert!(is_refused_by(&run(&mut raw, WRITE), "dial")),
+            _ => assert_eq!(run(&mut raw, WRITE), Answer::Done),
+        }
+        cluster.primary.root_sql(&format!("RENAME TABLE {0}_away TO {0}", dial.table)).expect("renamed");
+    }
 }
 
 #[test]

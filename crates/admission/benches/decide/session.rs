@@ -16,6 +16,8 @@ use wire::Command;
 
 const OUTSIDE: SessionState = SessionState { in_transaction: false, autocommit: true, holds_locks: false };
 const SELECT: &str = "SELECT id, name, price FROM products WHERE id = 4711";
+/// One that finds its row as it should be, and changes nothing: more commits than any replica bears would be held back.
+const UPDATE: &str = "UPDATE products SET price = 12 WHERE id = 4711";
 
 /// What is asked, how and by whom.
 pub(crate) struct Row {
@@ -35,6 +37,10 @@ enum Gates {
     Eight,
     /// Two of them are on some clients only.
     EightWithMatches,
+    /// One that paces by a lag, before replicas that have borne so many writes a second.
+    Paced {
+        borne: f64,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -53,7 +59,7 @@ enum Rules {
     OnTag,
 }
 
-pub(crate) const ROWS: [Row; 11] = [
+pub(crate) const ROWS: [Row; 15] = [
     row("text, no rules", SELECT, Way::Text, None),
     row("text, none matches", SELECT, Way::Text, Some(Rules::Others)),
     row("text, one matches, ratio 0", SELECT, Way::Text, Some(Rules::OneMatches)),
@@ -67,17 +73,22 @@ pub(crate) const ROWS: [Row; 11] = [
         Way::Text,
         Some(Rules::OnTag),
     ),
-    gated("text, eight gates open", Way::Text, Gates::Eight),
-    gated("prepared, eight gates open", Way::Prepared, Gates::Eight),
-    gated("prepared, two of them with a match", Way::Prepared, Gates::EightWithMatches),
+    gated("text, eight gates open", SELECT, Way::Text, Gates::Eight),
+    gated("prepared, eight gates open", SELECT, Way::Prepared, Gates::Eight),
+    gated("prepared, two of them with a match", SELECT, Way::Prepared, Gates::EightWithMatches),
+    gated("write, no gate", UPDATE, Way::Prepared, Gates::None),
+    gated("write, eight gates open", UPDATE, Way::Prepared, Gates::Eight),
+    // Before the first each write looks whether a crowd is coming, before the second one in many does.
+    gated("write, paced, 200/s borne", UPDATE, Way::Prepared, Gates::Paced { borne: 200.0 }),
+    gated("write, paced, 20,000/s borne", UPDATE, Way::Prepared, Gates::Paced { borne: 20_000.0 }),
 ];
 
 const fn row(what: &'static str, sql: &'static str, way: Way, rules: Option<Rules>) -> Row {
     Row { what, sql, way, user: "app", rules, gates: Gates::None }
 }
 
-const fn gated(what: &'static str, way: Way, gates: Gates) -> Row {
-    Row { what, sql: SELECT, way, user: "app", rules: Some(Rules::Others), gates }
+const fn gated(what: &'static str, sql: &'static str, way: Way, gates: Gates) -> Row {
+    Row { what, sql, way, user: "app", rules: Some(Rules::Others), gates }
 }
 
 pub(crate) struct Session {
@@ -101,6 +112,9 @@ impl Session {
             Timestamp(since.as_millis() as i64)
         });
         let keeper = Gatekeeper::new(policy, wall, 1);
+        if let Gates::Paced { borne } = row.gates {
+            keeper.gates().remember("gate-0", borne);
+        }
         open(&keeper);
         let mut gate = keeper.enter(&client(row.user)).unwrap();
         let note = (row.way == Way::Prepared).then(|| gate.note(row.sql.as_bytes(), Mode::default()));
@@ -127,9 +141,16 @@ impl Session {
 }
 
 fn gates(kind: Gates) -> Vec<policy::Gate> {
-    let count = if kind == Gates::None { 0 } else { 8 };
+    let count = match kind {
+        Gates::None => 0,
+        Gates::Eight | Gates::EightWithMatches => 8,
+        Gates::Paced { .. } => 1,
+    };
     let gate = |number: usize| {
-        let metric = BuiltIn::ALL[number % BuiltIn::ALL.len()];
+        let metric = match kind {
+            Gates::Paced { .. } => BuiltIn::ReplicationLag,
+            Gates::None | Gates::Eight | Gates::EightWithMatches => BuiltIn::ALL[number % BuiltIn::ALL.len()],
+        };
         let user = || vec![Value::Text(b"etl"[..].into())];
         let condition = || Condition { key: Key::User, values: user() };
         let matching = || Match { conditions: vec![condition()], not: Vec::new() };

@@ -1,6 +1,7 @@
 //! Whole sessions, by the paused clock.
 
 mod changed_gates;
+mod charges;
 mod claims;
 mod dice;
 mod gates;
@@ -11,3 +12,4 @@ mod same_verdict;
 mod session;
 mod transactions;
 mod warn;
+mod weights;

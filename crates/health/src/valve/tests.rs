@@ -231,3 +231,39 @@ fn what_passes_beside_it_takes_of_the_same_time() {
         assert!(f64::abs(f64::from(count) / 10.0 - f64::from(due)) < 25.0, "{beside}: {count} of {due} a second");
     }
 }
+
+/// Somebody looks again then; where nothing comes of looking, nobody need.
+#[test]
+fn when_the_next_might_go() {
+    let start = Instant::now();
+    let after = |ms| start + Duration::from_millis(ms);
+    // The first of a trickle goes at once; a pace begins with nothing.
+    for (flow, taken, due) in [
+        (Flow::Open, 1, None),
+        (Flow::Waking, 0, None),
+        (Flow::Trickle(4.0), 0, Some(0)),
+        (Flow::Trickle(4.0), 1, Some(250)),
+        (Flow::Trickle(0.0), 0, None),
+        (paced(0.5, 0.1, 0.0), 0, Some(0)),
+        (paced(0.5, 0.1, 0.0), 1, Some(200)),
+        // Nothing is given out until the replica has caught up.
+        (paced(0.0, 0.1, 0.0), 0, None),
+        (paced(0.0, 0.1, 0.0), 1, None),
+        (Flow::AtOnce(2.0), 2, None),
+    ] {
+        let mut valve = Valve::default();
+        valve.set(flow, start);
+        for _ in 0..taken {
+            valve.take();
+        }
+        assert_eq!(valve.next(start), due.map(after), "{flow:?} after {taken}");
+    }
+    // One that runs a quarter of the time: after 100 ms it rests for 300.
+    let mut valve = Valve::default();
+    valve.set(Flow::AtOnce(0.25), start);
+    assert_eq!(valve.next(start), None, "it may go now");
+    valve.ended(Duration::from_millis(100), after(100));
+    for (now, due) in [(100, Some(400)), (399, Some(400)), (400, None), (5000, None)] {
+        assert_eq!(valve.next(after(now)), due.map(after), "at {now} ms");
+    }
+}

@@ -366,6 +366,17 @@ async fn work_is_what_was_committed_also_when_it_fails() {
     assert_eq!(work(), (3.0, 6.0));
 }
 
+/// Lets those go whose time has come, as the one who measures does.
+pub(super) fn releases(stage: &Stage) -> tokio::task::JoinHandle<()> {
+    let gates = std::sync::Arc::clone(stage.keeper.gates());
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            gates.release();
+        }
+    })
+}
+
 /// Two users before the same gate, which lets one through each 10 ms: how long each has waited, at the 99th percentile.
 async fn waits(heavy: &[&str], light: &[&str]) -> (Duration, Duration) {
     let mut setup = Setup::gated(&["lag replication_lag 5 | | binary trickle=100 delay=600000"]);
@@ -386,13 +397,7 @@ async fn waits(heavy: &[&str], light: &[&str]) -> (Duration, Duration) {
     };
     let heavy: Vec<_> = heavy.iter().map(|who| client(&stage, who, 10)).collect();
     let light: Vec<_> = light.iter().map(|who| client(&stage, who, 10)).collect();
-    let gates = std::sync::Arc::clone(stage.keeper.gates());
-    let releases = tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            gates.release();
-        }
-    });
+    let releases = releases(&stage);
     let mut figures = Vec::new();
     for clients in [heavy, light] {
         let mut all = Vec::new();

@@ -38,6 +38,7 @@ pub(super) struct Gate {
     refused: Mutex<VecDeque<Command>>,
     held: Mutex<Option<Command>>,
     settled: AtomicUsize,
+    blocked: AtomicUsize,
     /// Of commands on their way.
     permits: Arc<()>,
 }
@@ -61,6 +62,11 @@ impl Gate {
     /// How many replies have ended.
     pub(super) fn settled(&self) -> usize {
         self.settled.load(Ordering::Relaxed)
+    }
+
+    /// How often it was told that a client does not read.
+    pub(super) fn blocked(&self) -> usize {
+        self.blocked.load(Ordering::Relaxed)
     }
 
     /// Permits that have not been given back.
@@ -91,6 +97,10 @@ impl port::Gate for Everyone {
 
     fn settled(&mut self, _outcome: port::Outcome) {
         self.0.settled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn blocked_on_client(&mut self) {
+        self.0.blocked.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -77,3 +77,22 @@ async fn a_client_that_reads_slowly_is_waited_for() {
     pair.is_in_sync().await;
     assert_eq!(bench.count(Counter::ClientStalled), 0);
 }
+
+/// What it runs upstream at the client's pace should count as running no more. A moment is no reason to say so.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_told_of_after_a_second() {
+    for (reads_after, told) in [(999, 0), (1001, 1), (60_000, 1)] {
+        let bench = Bench::new();
+        let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+        let command = packet(0, b"\x09");
+        pair.client_sends(&command).await;
+        pair.upstream_gets(&command).await;
+        let long = packet(1, &LONG);
+        pair.upstream_sends(&long).await;
+        tokio::time::sleep(Duration::from_millis(reads_after)).await;
+        assert_eq!((bench.gate.blocked(), bench.gate.settled()), (told, 0), "after {reads_after} ms");
+        pair.client_gets(&long).await;
+        pair.is_in_sync().await;
+        assert_eq!(bench.gate.blocked(), told, "it has read all of it");
+    }
+}

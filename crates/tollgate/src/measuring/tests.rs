@@ -1,0 +1,105 @@
+use std::path::Path;
+
+use health::{Scope, Work, board::Fresh};
+
+use super::*;
+use crate::proxy::Proxy;
+use crate::steering::keeper_of_file;
+
+const GATES: &str = "gates: { replication_lag: { threshold: 5s }, threads_running: { threshold: 40 } }\n";
+const LAG: &str = "replication_lag";
+
+/// As it is before its first look, in a proxy that nobody connects to.
+fn measuring(state_dir: &Path) -> Measuring {
+    let yaml = format!(
+        "listen: 127.0.0.1:0\nupstream: {{ address: db, replicas: [other] }}\nprobe: {{ user: tollgate, password: x }}\n\
+         state_dir: {}\n{GATES}",
+        state_dir.display()
+    );
+    let plan = Plan::from_text(&yaml, Path::new("proxy.yaml")).unwrap_or_else(|error| panic!("{error}"));
+    let keeper = keeper_of_file(&plan);
+    let proxy = Proxy::start(&plan, Arc::new(Arc::clone(&keeper))).unwrap();
+    let traffic = Traffic::new(None, keeper.gates().in_flight(), Instant::now());
+    Measuring {
+        gates: Arc::clone(keeper.gates()),
+        keeper,
+        shared: Arc::clone(proxy.shared()),
+        on_demotion: OnDemotion::Keep,
+        board: Board::default(),
+        log: WorkLog::default(),
+        own: Own::default(),
+        servers: BTreeMap::new(),
+        traffic,
+        pace: watch::channel(Pace { interval: health::Settings::INTERVAL }).0,
+        metrics: watch::channel(Arc::default()).0,
+        custom: watch::channel(Custom::default()).1,
+        remembered: Remembered::open(&plan.state_dir),
+        gate_log: GateLog::default(),
+        published: None,
+    }
+}
+
+fn work(transactions: f64) -> Work {
+    Work { transactions, rows: 0.0 }
+}
+
+/// Without a heartbeat a replica that is so late is applying what was committed so long ago.
+#[tokio::test]
+async fn what_was_applied_follows_from_a_lag_that_no_heartbeat_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut measuring = measuring(folder.path());
+    let start = Instant::now() + Duration::from_secs(60);
+    let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
+    for second in 0..10_u32 {
+        measuring.log.note(at(second.into()), work(f64::from(100 * second)));
+    }
+    let beat = Some(work(7.0));
+    for (metric, now, reading, told, applied) in [
+        (LAG, 9.0, Reading::Value(0.0), None, Some(work(900.0))),
+        (LAG, 9.1, Reading::Value(0.5), None, Some(work(800.0))),
+        (LAG, 9.2, Reading::Value(4.1), None, Some(work(500.0))),
+        // Before anything was noted: what is known of the beginning.
+        (LAG, 9.3, Reading::Value(3600.0), None, Some(work(0.0))),
+        // A heartbeat knows better.
+        (LAG, 9.4, Reading::Value(4.0), beat, beat),
+        ("threads_running", 9.5, Reading::Value(4.0), None, None),
+    ] {
+        let server = "replica".into();
+        measuring.take_up(Event::Report(Report { metric: metric.into(), server, reading, at: at(now), applied: told }));
+        let fresh = Fresh { now: at(now), stale_after: Duration::from_secs(5), not_before: None };
+        let seen = measuring.board.replicas(metric, Scope::default(), fresh);
+        assert_eq!(seen.iter().map(|replica| replica.applied).collect::<Vec<_>>(), [applied], "{metric} {reading:?}");
+    }
+}
+
+/// Another primary has committed other things.
+#[tokio::test]
+async fn what_another_server_committed_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut measuring = measuring(folder.path());
+    let start = Instant::now();
+    measuring.log.note(start, work(100.0));
+    measuring.take_up(Event::Changed(Change::Demoted));
+    assert_eq!(measuring.log.at(start), None);
+}
+
+/// What the replicas bear is kept while it runs, and told to the gates of the next one that starts in the same place.
+#[tokio::test]
+async fn what_is_borne_outlives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    let borne = |gates: &Gates| gates.borne().into_iter().map(|(gate, borne)| (gate.to_string(), borne));
+    let mut first = measuring(folder.path());
+    first.tick(start);
+    // As if it had been seen.
+    first.gates.remember(LAG, 750.0);
+    first.tick(start + Duration::from_secs(31));
+
+    let second = measuring(folder.path());
+    let gates = Arc::clone(&second.gates);
+    assert_eq!(borne(&gates).collect::<Vec<_>>(), [(LAG.to_owned(), 200.0)], "what anybody bears");
+    let (_events, taken_up) = mpsc::channel(1);
+    // It never ends by itself.
+    assert!(tokio::time::timeout(Duration::ZERO, second.run(taken_up)).await.is_err());
+    assert_eq!(borne(&gates).collect::<Vec<_>>(), [(LAG.to_owned(), 750.0)]);
+}
