@@ -62,13 +62,16 @@ impl Attempt {
 
     /// When a hold by this rule ends.
     pub fn deadline(&self, rule: &CompiledRule, defaults: &Defaults) -> Instant {
-        self.deadline_after(rule.max_delay.unwrap_or(defaults.max_delay))
+        let wanted = rule.max_delay.unwrap_or(defaults.max_delay);
+        self.deadline_after(wanted, defaults.max_delay_after_reads)
     }
 
-    /// When a hold ends that should last so long, if its transaction allows it.
-    pub fn deadline_after(&self, wanted: Duration) -> Instant {
+    /// When a hold ends that should last so long, if its transaction allows it; `after_reads`: what one allows that has only
+    /// read.
+    pub fn deadline_after(&self, wanted: Duration, after_reads: Duration) -> Instant {
         let allowed = match self.bound {
             Bound::Full => wanted,
+            Bound::AfterReads => wanted.min(after_reads),
             Bound::Brief => wanted.min(BRIEF),
             Bound::Locked => wanted.min(LOCKED),
         };
@@ -79,7 +82,9 @@ impl Attempt {
     pub fn pause(&self, wanted: Duration, now: Instant) -> Duration {
         match self.bound {
             Bound::Full => wanted,
-            Bound::Brief | Bound::Locked => wanted.min((self.arrival + BRIEF).saturating_duration_since(now)),
+            Bound::AfterReads | Bound::Brief | Bound::Locked => {
+                wanted.min((self.arrival + BRIEF).saturating_duration_since(now))
+            }
         }
     }
 
@@ -141,7 +146,7 @@ impl Attempt {
 
     fn rejects(&self, rule: &CompiledRule, defaults: &Defaults) -> bool {
         match self.bound {
-            Bound::Full | Bound::Brief => rule.action.unwrap_or(defaults.action) == Action::Reject,
+            Bound::Full | Bound::AfterReads | Bound::Brief => rule.action.unwrap_or(defaults.action) == Action::Reject,
             Bound::Locked => rule.in_transaction == InTransaction::Reject,
         }
     }

@@ -247,10 +247,12 @@ impl Held {
                 self.asker.stats.overdrawn();
                 return Err(Next::Pass(None));
             }
-            Bound::Full | Bound::Brief if self.is_rejected_by(blocker, policy) || now >= deadline => {
+            Bound::Full | Bound::AfterReads | Bound::Brief
+                if self.is_rejected_by(blocker, policy) || now >= deadline =>
+            {
                 return Err(Next::Stop(self.stopped_by(blocker)));
             }
-            Bound::Full | Bound::Brief | Bound::Locked => {}
+            Bound::Full | Bound::AfterReads | Bound::Brief | Bound::Locked => {}
         }
         line.get_or_insert_with(|| {
             let who = &self.asker.who;
@@ -279,7 +281,7 @@ impl Held {
             }
             Thing::Gate(slot) | Thing::Under(slot, _) => {
                 let placed = policy.gates.at(*slot)?;
-                Some((self.attempt.deadline_after(placed.gate.max_delay), Blocker::Gate(placed)))
+                Some((placed.gate.deadline(&self.attempt), Blocker::Gate(placed)))
             }
         };
         needs.iter().filter(keeps).filter_map(blocker).min_by_key(|(deadline, _)| *deadline)

@@ -11,7 +11,7 @@ use rules::{Action, CompiledRule, Fields, InTransaction, Judgement, Mode, RuleSe
 
 use crate::limits::Need;
 use crate::refusal::Preset;
-use crate::unit::Graces;
+use crate::unit::{BRIEF, Graces};
 
 pub(crate) use gates::Concerning;
 pub use gates::{Gate, Gates, Placed};
@@ -139,6 +139,8 @@ pub struct Defaults {
     pub mode: Mode,
     pub action: Action,
     pub max_delay: Duration,
+    /// The most that a transaction is held which has only read.
+    pub max_delay_after_reads: Duration,
     pub error: Preset,
     pub graces: Graces,
     /// The mean of the random pause before a refusal.
@@ -151,6 +153,7 @@ impl Default for Defaults {
             mode: Mode::Enforce,
             action: Action::Delay,
             max_delay: Duration::from_secs(3),
+            max_delay_after_reads: BRIEF,
             error: Preset::Throttled,
             graces: Graces::default(),
             reject_pause: Duration::from_millis(150),

@@ -10,6 +10,7 @@ use rules::{
 use statement::{Class, Fingerprint, Shapes};
 
 use crate::policy::Gate;
+use crate::unit::BRIEF;
 
 /// When tests begin, by the wall clock.
 pub(crate) const BEGINNING: Timestamp = Timestamp(1_776_700_000_000);
@@ -103,6 +104,7 @@ pub(crate) fn gate(line: &str) -> Gate {
         reads: matching_of(matching).conditions.into_iter().map(|condition| condition.key).collect(),
         action: Action::Delay,
         max_delay: Duration::from_secs(3),
+        max_delay_after_reads: BRIEF,
     };
     gate.settings.trickle = 0.0;
     for word in words.split_whitespace() {
@@ -112,6 +114,7 @@ pub(crate) fn gate(line: &str) -> Gate {
             "stale" => gate.settings.on_stale = OnStale::named(value).unwrap(),
             "reject" => gate.action = Action::Reject,
             "delay" => gate.max_delay = Duration::from_millis(value.parse().unwrap()),
+            "after_reads" => gate.max_delay_after_reads = Duration::from_millis(value.parse().unwrap()),
             "warn" => gate.mode = Mode::Warn,
             "off" => gate.mode = Mode::Off,
             control => gate.settings.control = Control::named(control).unwrap_or_else(|| panic!("{line}")),

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::port::{Outcome, Refusal, SessionState};
 
-/// How long a statement may be held behind which a transaction's metadata locks wait.
+/// How long a statement may be held behind which a transaction's metadata locks wait, if nobody has said otherwise.
 pub const BRIEF: Duration = Duration::from_secs(1);
 
 /// How long a statement of a lock holder may be held, once its grace is over.
@@ -75,7 +75,10 @@ pub enum Turn {
 pub enum Bound {
     /// As long as the rule says.
     Full,
-    /// Its transaction may hold metadata locks: a second, then it is rejected.
+    /// Its transaction has only read, and holds metadata locks: a second, or as long as was chosen for such, then it is
+    /// rejected.
+    AfterReads,
+    /// Its transaction may hold more than these: a second, then it is rejected.
     Brief,
     /// It holds locks: a quarter of a second, then it passes.
     Locked,
@@ -172,7 +175,7 @@ impl Unit {
             Phase::Reading { judged } => {
                 let again = || now().saturating_duration_since(judged) >= graces.unit;
                 if facts.class.locks_or_writes() || breaks_out || again() {
-                    Turn::Decide(Bound::Brief)
+                    Turn::Decide(Bound::AfterReads)
                 } else {
                     Turn::GoesOn
                 }

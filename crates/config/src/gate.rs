@@ -28,6 +28,8 @@ pub struct Gate {
     pub action: Option<Action>,
     /// `None`: the default of the configuration.
     pub max_delay: Option<Duration>,
+    /// The most that a transaction is held which has only read. `None`: the default of the configuration.
+    pub max_delay_after_reads: Option<Duration>,
 }
 
 /// There are slots for so many.

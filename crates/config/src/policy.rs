@@ -63,6 +63,8 @@ pub struct Defaults {
     pub mode: Mode,
     pub action: Action,
     pub max_delay: Duration,
+    /// The most that a transaction is held which has only read.
+    pub max_delay_after_reads: Duration,
     pub error: ErrorPreset,
     /// After how long a transaction that has only read is judged again.
     pub unit_grace: Duration,
@@ -79,6 +81,7 @@ impl Default for Defaults {
             mode: Mode::Enforce,
             action: Action::Delay,
             max_delay: Duration::from_secs(3),
+            max_delay_after_reads: Duration::from_secs(1),
             error: ErrorPreset::Throttled,
             unit_grace: Duration::from_secs(30),
             lock_grace: Duration::from_secs(30),

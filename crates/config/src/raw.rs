@@ -135,6 +135,7 @@ pub(crate) struct RawDefaults {
     pub(crate) mode: Option<Word<Mode>>,
     pub(crate) action: Option<Word<Action>>,
     pub(crate) max_delay: Option<Span<0, AN_HOUR>>,
+    pub(crate) max_delay_after_reads: Option<Span<0, AN_HOUR>>,
     pub(crate) error: Option<ErrorPreset>,
     pub(crate) unit_grace: Option<Span<1000, A_DAY>>,
     pub(crate) lock_grace: Option<Span<0, A_DAY>>,

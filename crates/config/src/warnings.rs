@@ -7,8 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use ::rules::Timestamp;
 
+use crate::gate::Gate;
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
+use crate::policy::Defaults;
 use crate::tree::{At, KeyPath, Trouble};
+use crate::value::shown_duration;
 
 /// Who may read proxy.yaml.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +35,7 @@ pub(crate) fn warnings(plan: &Plan, exposure: Exposure, now: Timestamp) -> Vec<T
     limits(plan, &mut found);
     probe(plan, exposure, &mut found);
     rules::find(plan, now, &mut found);
+    delays(plan, &mut found);
     if let Some(http) = plan.admin.http.filter(|http| !http.ip().is_loopback()) {
         let what = format!("{http} is reached from other machines, and asks nobody who they are");
         found.push(warning("admin.http", what, "let only your monitoring reach it, or write `127.0.0.1:6034`"));
@@ -58,6 +62,26 @@ fn listeners(plan: &Plan, found: &mut Vec<Trouble>) {
     if certificate && plan.listen.iter().all(|listener| listener.tls == ClientTls::Disabled) {
         let what = "no listener uses this: they all have `tls: disabled`";
         found.push(Trouble::new(KeyPath::of("tls"), At::Key, what, "write `tls: optional` for one, or take `tls` out"));
+    }
+}
+
+/// A part of `max_delay` that is longer than the whole.
+fn delays(plan: &Plan, found: &mut Vec<Trouble>) {
+    let (policy, defaults) = (&plan.policy, &plan.policy.defaults);
+    let own = (KeyPath::of("defaults"), defaults.max_delay, Some(defaults.max_delay_after_reads));
+    let of_gate = |gate: &Gate| {
+        let place = KeyPath::of("gates").key(&gate.settings.name);
+        (place, gate.max_delay.unwrap_or(defaults.max_delay), gate.max_delay_after_reads)
+    };
+    for (place, most, after_reads) in [own].into_iter().chain(policy.gates.iter().map(of_gate)) {
+        let Some(after_reads) = after_reads.filter(|after_reads| *after_reads > most) else { continue };
+        // The usual second is nobody's wish.
+        if after_reads == Defaults::default().max_delay_after_reads {
+            continue;
+        }
+        let what = format!("nothing is held for longer than `max_delay`, which is `{}` here", shown_duration(most));
+        let remedy = format!("write `max_delay: {}` beside it, or less here", shown_duration(after_reads));
+        found.push(Trouble::new(place.key("max_delay_after_reads"), At::Value, what, remedy));
     }
 }
 

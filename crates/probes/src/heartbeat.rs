@@ -32,7 +32,14 @@ struct State {
     trouble: Option<Unknown>,
     /// Somebody else writes into our row.
     shared_row: bool,
+    /// The last beat that was written as a new row, because the one before had vanished.
+    anew: Option<u64>,
 }
+
+/// The last beat of this process that a replica has shown, as far as one connection to it knows: another may lead to a server
+/// that was made from an old copy.
+#[derive(Debug, Default)]
+pub(crate) struct Showed(Option<u64>);
 
 impl Heart {
     pub(crate) fn new() -> Heart {
@@ -58,6 +65,11 @@ impl Heart {
         self.confirmed.send_replace(Some(at));
     }
 
+    /// The row was gone, and this beat is about to be known as the first of a new one.
+    fn wrote_anew(&self, number: u64) {
+        self.state().anew = Some(number);
+    }
+
     fn row_is_shared(&self, shared: bool) {
         self.state().shared_row = shared;
     }
@@ -74,18 +86,37 @@ impl Heart {
         tokio::time::timeout_at(deadline.into(), fresh).await.is_ok()
     }
 
-    /// What it means that a replica, asked at `sent`, shows this row of ours. `patience`: how long a beat may be overdue
-    /// before nobody can know the lag of a replica that shows all there is.
-    pub(crate) fn read(&self, row: Option<Row>, sent: Instant, patience: Duration) -> (Reading, Option<Work>) {
+    /// What it means that a replica, asked at `sent`, shows this row of ours, and what it `showed` before. `patience`: how long a
+    /// beat may be overdue before nobody can know the lag of a replica that shows all there is.
+    pub(crate) fn read(
+        &self,
+        row: Option<Row>,
+        showed: &mut Showed,
+        sent: Instant,
+        patience: Duration,
+    ) -> (Reading, Option<Work>) {
         let state = self.state();
         let Some(run) = state.run else {
             return (Reading::Unknown(state.trouble.unwrap_or(Unknown::NotYet)), None);
         };
+        let overdue = state.due_since.is_some_and(|since| sent.saturating_duration_since(since) > patience);
         let number = match row {
-            Some(row) if row.run == run => row.beat,
+            Some(row) if row.run == run => {
+                showed.0 = Some(row.beat);
+                row.beat
+            }
             Some(row) if row.run > run => return (Reading::Unknown(Unknown::Foreign), None),
-            // From a former life of this proxy, or nothing: none of this life's beats has come yet.
-            Some(_) | None => 0,
+            // From a former life of this proxy, or nothing.
+            Some(_) | None => match (showed.0, state.anew) {
+                // None of this life's beats has come yet.
+                (None, _) => 0,
+                // They had, so the row has vanished. That was before the one that was written anew, and after all others.
+                (Some(before), Some(anew)) if anew > before => anew - 1,
+                (Some(_), _) => {
+                    let why = state.trouble.filter(|_| overdue).unwrap_or(Unknown::NoRow);
+                    return (Reading::Unknown(why), None);
+                }
+            },
         };
         if state.shared_row {
             return (Reading::Unknown(Unknown::Foreign), None);
@@ -95,7 +126,6 @@ impl Heart {
                 if state.beats.last().is_some() { Unknown::Foreign } else { state.trouble.unwrap_or(Unknown::NotYet) };
             return (Reading::Unknown(why), None);
         };
-        let overdue = state.due_since.is_some_and(|since| sent.saturating_duration_since(since) > patience);
         // One that shows no row at all where none can be written says nothing either: the table may have been dropped.
         if overdue && (shown.lag.is_zero() || row.is_none()) {
             return (Reading::Unknown(state.trouble.unwrap_or(Unknown::TimedOut)), None);
@@ -132,7 +162,11 @@ mod tests {
         let work = |transactions| Work { transactions, rows: 0.0 };
         let heart = Heart::new();
         let not_yet = (Reading::Unknown(Unknown::NotYet), None);
-        assert_eq!(heart.read(row(70, 5), at(0), PATIENCE), not_yet, "nothing has been written");
+        assert_eq!(
+            heart.read(row(70, 5), &mut Showed::default(), at(0), PATIENCE),
+            not_yet,
+            "nothing has been written"
+        );
 
         for (number, ms) in [(1, 1000), (2, 1250), (3, 1500)] {
             heart.is_due(at(ms));
@@ -147,7 +181,11 @@ mod tests {
             (row(81, 1), Reading::Unknown(Unknown::Foreign), None),
             (row(80, 99), Reading::Unknown(Unknown::Foreign), None),
         ] {
-            assert_eq!(heart.read(shown, at(1750), PATIENCE), (reading, applied.map(work)), "{shown:?}");
+            assert_eq!(
+                heart.read(shown, &mut Showed::default(), at(1750), PATIENCE),
+                (reading, applied.map(work)),
+                "{shown:?}"
+            );
         }
     }
 
@@ -159,16 +197,53 @@ mod tests {
         heart.wrote(80, 1, at(0), Work::NONE);
         heart.wrote(80, 2, at(250), Work::NONE);
         // Asleep: nothing is due, so nothing is missing.
-        assert_eq!(heart.read(row(80, 2), at(4000), PATIENCE).0, Reading::Value(0.0));
+        assert_eq!(heart.read(row(80, 2), &mut Showed::default(), at(4000), PATIENCE).0, Reading::Value(0.0));
         heart.is_due(at(5000));
-        assert_eq!(heart.read(row(80, 2), at(5900), PATIENCE).0, Reading::Value(0.0));
-        assert_eq!(heart.read(row(80, 2), at(6100), PATIENCE).0, Reading::Unknown(Unknown::TimedOut));
-        assert_eq!(heart.read(row(80, 1), at(6250), PATIENCE).0, Reading::Value(6.0));
-        assert_eq!(heart.read(None, at(6250), PATIENCE).0, Reading::Unknown(Unknown::TimedOut));
+        assert_eq!(heart.read(row(80, 2), &mut Showed::default(), at(5900), PATIENCE).0, Reading::Value(0.0));
+        assert_eq!(
+            heart.read(row(80, 2), &mut Showed::default(), at(6100), PATIENCE).0,
+            Reading::Unknown(Unknown::TimedOut)
+        );
+        assert_eq!(heart.read(row(80, 1), &mut Showed::default(), at(6250), PATIENCE).0, Reading::Value(6.0));
+        assert_eq!(heart.read(None, &mut Showed::default(), at(6250), PATIENCE).0, Reading::Unknown(Unknown::TimedOut));
         heart.failed(Unknown::Denied);
-        assert_eq!(heart.read(row(80, 2), at(6100), PATIENCE).0, Reading::Unknown(Unknown::Denied));
+        assert_eq!(
+            heart.read(row(80, 2), &mut Showed::default(), at(6100), PATIENCE).0,
+            Reading::Unknown(Unknown::Denied)
+        );
         heart.wrote(80, 3, at(6200), Work::NONE);
-        assert_eq!(heart.read(row(80, 3), at(9000), PATIENCE).0, Reading::Value(0.0));
+        assert_eq!(heart.read(row(80, 3), &mut Showed::default(), at(9000), PATIENCE).0, Reading::Value(0.0));
+    }
+
+    /// Somebody has emptied the table. Before, this was a lag as long as beats are remembered.
+    #[test]
+    fn a_row_that_has_vanished_is_no_lag() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let heart = Heart::new();
+        for number in 1..=1000 {
+            heart.wrote(80, number, at(number * 100), Work::NONE);
+        }
+        let mut showed = Showed::default();
+        let mut read = |row, ms| heart.read(row, &mut showed, at(ms), PATIENCE).0;
+        let gone = Reading::Unknown(Unknown::NoRow);
+        assert_eq!(read(None, 100_100), Reading::Value(100.0), "it has not shown any");
+        assert_eq!(read(row(70, 5), 100_100), Reading::Value(100.0), "nor this life's");
+        assert_eq!(read(row(80, 999), 100_100), Reading::Value(0.1));
+        assert_eq!(read(None, 100_150), gone);
+        assert_eq!(read(row(70, 5), 100_150), gone, "the same for a row of a former life");
+        assert_eq!(read(row(81, 1), 100_150), Reading::Unknown(Unknown::Foreign));
+        // From the beat on that was written anew, its lag is known again, also without the row.
+        heart.wrote_anew(1001);
+        heart.wrote(80, 1001, at(100_200), Work::NONE);
+        heart.wrote(80, 1002, at(100_300), Work::NONE);
+        assert_eq!(read(None, 103_200), Reading::Value(3.0));
+        assert_eq!(read(row(80, 1001), 103_200), Reading::Value(2.9));
+        assert_eq!(read(None, 103_200), gone, "and if it vanishes another time");
+        heart.is_due(at(103_200));
+        heart.failed(Unknown::Denied);
+        assert_eq!(read(None, 103_300), gone);
+        assert_eq!(read(None, 104_300), Reading::Unknown(Unknown::Denied), "it cannot be written anew");
     }
 
     #[test]
@@ -178,9 +253,12 @@ mod tests {
         let heart = Heart::new();
         heart.wrote(80, 7, at(0), Work::NONE);
         heart.forget();
-        assert_eq!(heart.read(row(80, 7), at(100), PATIENCE).0, Reading::Unknown(Unknown::NotYet));
+        assert_eq!(
+            heart.read(row(80, 7), &mut Showed::default(), at(100), PATIENCE).0,
+            Reading::Unknown(Unknown::NotYet)
+        );
         heart.wrote(80, 8, at(200), Work::NONE);
-        assert_eq!(heart.read(row(80, 7), at(300), PATIENCE).0, Reading::Value(0.1));
+        assert_eq!(heart.read(row(80, 7), &mut Showed::default(), at(300), PATIENCE).0, Reading::Value(0.1));
     }
 
     #[test]
@@ -189,8 +267,11 @@ mod tests {
         let heart = Heart::new();
         heart.wrote(80, 1, now, Work::NONE);
         heart.row_is_shared(true);
-        assert_eq!(heart.read(row(70, 44), now, PATIENCE).0, Reading::Unknown(Unknown::Foreign));
+        assert_eq!(
+            heart.read(row(70, 44), &mut Showed::default(), now, PATIENCE).0,
+            Reading::Unknown(Unknown::Foreign)
+        );
         heart.row_is_shared(false);
-        assert_eq!(heart.read(row(80, 1), now, PATIENCE).0, Reading::Value(0.0));
+        assert_eq!(heart.read(row(80, 1), &mut Showed::default(), now, PATIENCE).0, Reading::Value(0.0));
     }
 }

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::complaints::Complaints;
 use crate::connector::Connector;
 use crate::event::{Role, ServerSeen, Sightings};
-use crate::heartbeat::{Heart, row};
+use crate::heartbeat::{Heart, Showed, row};
 use crate::line::{Line, Open};
 use crate::pace::{Tick, Ticker};
 use crate::primary::SLOWLY;
@@ -30,6 +30,7 @@ pub(crate) struct Replica {
     clock: Clock,
     slow_after: Option<Instant>,
     seen: Option<Seen>,
+    showed: Showed,
 }
 
 /// What the last slow look found.
@@ -54,6 +55,7 @@ impl Replica {
             clock: Clock::default(),
             slow_after: None,
             seen: None,
+            showed: Showed::default(),
         }
     }
 
@@ -107,6 +109,9 @@ impl Replica {
         patience: Duration,
     ) -> Result<(Reading, Instant, Option<Work>), Failure> {
         let now = Instant::now();
+        if !self.line.has_connection() {
+            self.showed = Showed::default();
+        }
         if !self.line.has_connection() || self.slow_after.is_none_or(|time| now >= time) {
             self.look_at_state(deadline).await?;
             self.slow_after = Some(now + SLOWLY);
@@ -173,7 +178,7 @@ impl Replica {
         });
         let sent = Instant::now();
         let row = asked.await?;
-        let (reading, applied) = heart.read(row, sent, patience);
+        let (reading, applied) = heart.read(row, &mut self.showed, sent, patience);
         Ok((reading, sent, applied))
     }
 

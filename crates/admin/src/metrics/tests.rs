@@ -24,6 +24,7 @@ fn keeper() -> Arc<Gatekeeper> {
         reads: Vec::new(),
         action: Action::Delay,
         max_delay: Duration::from_secs(3),
+        max_delay_after_reads: Duration::from_secs(1),
     };
     let identity = identity::Settings { name: Vec::new(), trust_claims_of: Vec::new() };
     let rules = RuleSet::new(Vec::new(), &|_| None);

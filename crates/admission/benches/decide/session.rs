@@ -163,6 +163,7 @@ fn gates(kind: Gates) -> Vec<policy::Gate> {
             reads: Vec::new(),
             action: rules::Action::Delay,
             max_delay: Duration::from_secs(3),
+            max_delay_after_reads: Duration::from_secs(1),
         }
     };
     (0..count).map(gate).collect()

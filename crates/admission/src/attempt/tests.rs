@@ -40,7 +40,7 @@ fn nobody_owns_it() {
 /// What is said first, by the owner's words, by the bound, and by the rolls that it takes.
 #[test]
 fn first_words() {
-    let (full, brief, locked) = (Bound::Full, Bound::Brief, Bound::Locked);
+    let (full, reads, brief, locked) = (Bound::Full, Bound::AfterReads, Bound::Brief, Bound::Locked);
     for (words, bound, rolls, expected) in [
         ("exempt", full, &[][..], "exempt"),
         ("exempt", locked, &[], "exempt"),
@@ -64,6 +64,9 @@ fn first_words() {
         ("hold delay=0", full, &[], "refuse hold"),
         ("hold delay=60000", brief, &[], "1000"),
         ("hold delay=10", brief, &[], "10"),
+        ("hold delay=60000", reads, &[], "1000"),
+        ("hold delay=10", reads, &[], "10"),
+        ("ratio=0.9 reject", reads, &[0.0], "refuse ratio"),
         // What holds locks must finish, unless the rule says otherwise of those that have written.
         ("hold delay=60000", locked, &[], "250"),
         ("hold delay=10", locked, &[], "10"),
@@ -84,6 +87,23 @@ fn first_words() {
             Step::Wait(until) => (until - attempt.arrival).as_millis().to_string(),
         };
         assert_eq!(found, expected, "{words}, {bound:?}, {rolls:?}");
+    }
+}
+
+/// What was chosen for transactions that have only read is for no others, and is never more than the rule's own delay.
+#[test]
+fn a_longer_delay_after_reads() {
+    let defaults = Defaults { max_delay_after_reads: MILLISECOND * 30_000, ..Defaults::default() };
+    for (words, bound, expected) in [
+        ("hold delay=60000", Bound::AfterReads, 30_000),
+        ("hold", Bound::AfterReads, 3000),
+        ("hold delay=60000", Bound::Full, 60_000),
+        ("hold delay=60000", Bound::Brief, 1000),
+        ("hold delay=60000", Bound::Locked, 250),
+    ] {
+        let attempt = Attempt::new(Instant::now(), bound);
+        let deadline = with_only(&format!("r | scope=* | {words}"), |rule| attempt.deadline(rule, &defaults));
+        assert_eq!(deadline - attempt.arrival, MILLISECOND * expected, "{words}, {bound:?}");
     }
 }
 

@@ -240,7 +240,7 @@ impl AtGates<'_> {
                 .threshold_owner(&settings.name)
                 .filter(|_| stands != settings.threshold)
                 .map(|rule| rule.id.clone()),
-            patience: Attempt::new(arrival, self.case.bound).deadline_after(gate.max_delay) - arrival,
+            patience: gate.deadline(&Attempt::new(arrival, self.case.bound)) - arrival,
             does: Does::Nothing,
         }
     }

@@ -178,7 +178,7 @@ impl Case<'_> {
 
     fn lost(&self, rule: &CompiledRule) -> Lost {
         let rejects = match self.bound {
-            Bound::Full | Bound::Brief => self.action(rule) == Action::Reject,
+            Bound::Full | Bound::AfterReads | Bound::Brief => self.action(rule) == Action::Reject,
             Bound::Locked => rule.in_transaction == InTransaction::Reject,
         };
         if rejects { Lost::Refused } else { Lost::Delayed(self.patience(rule), self.then()) }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rules::{Action, Key, Matcher, Mode, Query};
 use statement::Class;
+use tokio::time::Instant;
 
+use crate::attempt::Attempt;
 use crate::limits::Slot;
 use crate::who::Who;
 
@@ -23,6 +25,15 @@ pub struct Gate {
     pub reads: Vec<Key>,
     pub action: Action,
     pub max_delay: Duration,
+    /// The most that a transaction is held which has only read.
+    pub max_delay_after_reads: Duration,
+}
+
+impl Gate {
+    /// When a hold by this gate ends.
+    pub(crate) fn deadline(&self, attempt: &Attempt) -> Instant {
+        attempt.deadline_after(self.max_delay, self.max_delay_after_reads)
+    }
 }
 
 /// A gate in a policy that is in force.

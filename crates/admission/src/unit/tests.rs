@@ -95,6 +95,7 @@ fn word(turn: &Turn) -> &'static str {
         Turn::GoesOn => "goes on",
         Turn::GoesOnUnlessRuled => "goes on unless ruled",
         Turn::Decide(Bound::Full) => "full",
+        Turn::Decide(Bound::AfterReads) => "after reads",
         Turn::Decide(Bound::Brief) => "brief",
         Turn::Decide(Bound::Locked) => "locked",
         Turn::Refused(_) => "refused",
@@ -132,7 +133,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "START TRANSACTION | free | tx ends",
             "SELECT * FROM t | full | tx",
             "SELECT * FROM t | goes on | tx",
-            "SELECT * FROM t FOR UPDATE | brief | tx",
+            "SELECT * FROM t FOR UPDATE | after reads | tx",
             "UPDATE t SET a = 1 | goes on unless ruled | tx",
             "ROLLBACK | free | ok ends",
         ],
@@ -142,7 +143,7 @@ const STORIES: &[(&str, &[&str])] = &[
         &[
             "BEGIN | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "CALL p() | brief | tx",
+            "CALL p() | after reads | tx",
             "SELECT * FROM t | goes on unless ruled | tx",
         ],
     ),
@@ -151,7 +152,7 @@ const STORIES: &[(&str, &[&str])] = &[
         &[
             "SET autocommit = 0 | free | ok auto0 ends",
             "SELECT * FROM t | full | tx",
-            "UPDATE t SET a = 1 | brief | tx",
+            "UPDATE t SET a = 1 | after reads | tx",
             "UPDATE t SET a = 1 | goes on unless ruled | tx",
             "COMMIT | free | ok ends",
             "UPDATE t SET a = 1 | full | tx",
@@ -165,11 +166,11 @@ const STORIES: &[(&str, &[&str])] = &[
             "+29",
             "SELECT * FROM t | goes on | tx",
             "+1",
-            "SELECT * FROM t | brief | tx",
+            "SELECT * FROM t | after reads | tx",
             "+29",
             "SELECT * FROM t | goes on | tx",
             "+1",
-            "SELECT * FROM t | brief | refuse",
+            "SELECT * FROM t | after reads | refuse",
             "SELECT * FROM t | refused | refuse",
         ],
     ),
@@ -193,7 +194,7 @@ const STORIES: &[(&str, &[&str])] = &[
         &[
             "BEGIN | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "UPDATE t SET a = 1 | brief | refuse",
+            "UPDATE t SET a = 1 | after reads | refuse",
             "INSERT INTO t VALUES (1) | refused | refuse",
             "ROLLBACK | free | ok ends",
             "INSERT INTO t VALUES (1) | full | ok ends",
@@ -226,7 +227,7 @@ const STORIES: &[(&str, &[&str])] = &[
         &[
             "BEGIN | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "UPDATE t SET a = 1 | brief | refuse",
+            "UPDATE t SET a = 1 | after reads | refuse",
             "SET autocommit = 1 | free | tx ends",
             "UPDATE t SET a = 2 | refused | refuse",
             "/* x */ SET autocommit = 1 | free | tx ends",
@@ -277,7 +278,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "UPDATE t SET a = 1 | goes on unless ruled | tx",
             "BEGIN | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "UPDATE t SET a = 1 | brief | refuse",
+            "UPDATE t SET a = 1 | after reads | refuse",
             "COMMIT | free | err ends",
             "UPDATE t SET a = 1 | refused | refuse",
         ],
@@ -294,7 +295,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "UPDATE t SET a = 1 | full | ok ends",
             "XA START 'y' | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "UPDATE t SET a = 1 | brief | refuse",
+            "UPDATE t SET a = 1 | after reads | refuse",
             "XA END 'y' | free | tx ends",
             "XA ROLLBACK 'y' | free | ok ends",
             "UPDATE t SET a = 1 | full | ok ends",
@@ -368,7 +369,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "BEGIN; SELECT * FROM t | full | tx",
             "SELECT * FROM t; COMMIT | goes on | ok ends",
             "BEGIN; SELECT * FROM t | full | tx",
-            "COMMIT; SELECT * FROM t | brief | ok ends",
+            "COMMIT; SELECT * FROM t | after reads | ok ends",
         ],
     ),
     (
@@ -390,7 +391,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "UPDATE t SET a = 1 | full | ok ends",
             "BEGIN | free | tx ends",
             "SELECT * FROM t | full | tx",
-            "ALTER TABLE t ADD b INT | brief | refuse",
+            "ALTER TABLE t ADD b INT | after reads | refuse",
             "SELECT * FROM t | refused | refuse",
         ],
     ),
@@ -403,7 +404,7 @@ const STORIES: &[(&str, &[&str])] = &[
             "ROLLBACK | free | ok ends",
             "BEGIN | free | tx ends",
             "SELECT * FROM nowhere | full | err",
-            "INSERT INTO t VALUES (1) | brief | tx",
+            "INSERT INTO t VALUES (1) | after reads | tx",
         ],
     ),
     (
@@ -464,7 +465,7 @@ fn a_transaction_that_somebody_else_ended_is_over() {
     // COM_CHANGE_USER that MariaDB denied ends all that the session had, and its unit does not hear of it.
     for lines in [
         &["UPDATE t SET a = 1 | full | tx"][..],
-        &["SELECT * FROM t | full | tx", "UPDATE t SET a = 1 | brief | refuse"],
+        &["SELECT * FROM t | full | tx", "UPDATE t SET a = 1 | after reads | refuse"],
     ] {
         let mut session = Session::new();
         session.line("BEGIN | free | tx ends");

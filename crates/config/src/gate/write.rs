@@ -7,7 +7,7 @@ use crate::rule;
 use crate::value::{measure, shown_duration, trickle};
 
 pub(crate) fn gate_to_json(gate: &Gate) -> Json {
-    let Gate { settings, mode, classes, logins, matching, action, max_delay } = gate;
+    let Gate { settings, mode, classes, logins, matching, action, max_delay, max_delay_after_reads } = gate;
     let classes = classes.iter().map(ToString::to_string).chain(logins.then(|| "login".to_owned()));
     let max_closed = settings.max_closed.map_or_else(|| "never".to_owned(), shown_duration);
     some([
@@ -26,6 +26,7 @@ pub(crate) fn gate_to_json(gate: &Gate) -> Json {
         ("trickle", Some(json!(trickle::shown(settings.trickle)))),
         ("action", action.map(|action| json!(action.as_str()))),
         ("max_delay", max_delay.map(|delay| json!(shown_duration(delay)))),
+        ("max_delay_after_reads", max_delay_after_reads.map(|delay| json!(shown_duration(delay)))),
     ])
 }
 

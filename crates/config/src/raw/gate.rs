@@ -32,6 +32,7 @@ pub(crate) struct RawGate {
     pub(crate) trickle: Option<Trickle>,
     pub(crate) action: Option<Word<Action>>,
     pub(crate) max_delay: Option<Span<0, AN_HOUR>>,
+    pub(crate) max_delay_after_reads: Option<Span<0, AN_HOUR>>,
 }
 
 #[derive(Default, Deserialize)]

@@ -119,6 +119,7 @@ fn values(policy: &Policy) -> Vec<(&'static str, String)> {
         ("defaults.mode", defaults.mode.to_string()),
         ("defaults.action", defaults.action.to_string()),
         ("defaults.max_delay", shown_duration(defaults.max_delay)),
+        ("defaults.max_delay_after_reads", shown_duration(defaults.max_delay_after_reads)),
         ("defaults.error", defaults.error.as_str().to_owned()),
         ("defaults.unit_grace", shown_duration(defaults.unit_grace)),
         ("defaults.lock_grace", shown_duration(defaults.lock_grace)),

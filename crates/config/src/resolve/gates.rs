@@ -147,6 +147,7 @@ impl Resolver<'_> {
             matching,
             action: raw.action.map(|word| word.0),
             max_delay: raw.max_delay.map(|span| span.0),
+            max_delay_after_reads: raw.max_delay_after_reads.map(|span| span.0),
         })
     }
 

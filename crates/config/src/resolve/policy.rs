@@ -174,6 +174,7 @@ fn defaults(raw: &RawDefaults) -> Defaults {
         mode: raw.mode.map_or(usual.mode, |word| word.0),
         action: raw.action.map_or(usual.action, |word| word.0),
         max_delay: raw.max_delay.map_or(usual.max_delay, |span| span.0),
+        max_delay_after_reads: raw.max_delay_after_reads.map_or(usual.max_delay_after_reads, |span| span.0),
         error: raw.error.unwrap_or(usual.error),
         unit_grace: raw.unit_grace.map_or(usual.unit_grace, |span| span.0),
         lock_grace: raw.lock_grace.map_or(usual.lock_grace, |span| span.0),

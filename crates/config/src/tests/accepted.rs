@@ -81,6 +81,7 @@ fn policy() -> Policy {
             mode: Mode::Enforce,
             action: Action::Delay,
             max_delay: Duration::from_secs(3),
+            max_delay_after_reads: Duration::from_secs(1),
             error: ErrorPreset::Throttled,
             unit_grace: Duration::from_secs(30),
             lock_grace: Duration::from_secs(30),

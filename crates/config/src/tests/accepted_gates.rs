@@ -51,6 +51,7 @@ fn a_threshold_is_enough() {
             matching: None,
             action: None,
             max_delay: None,
+            max_delay_after_reads: None,
         };
         assert_eq!(gate(text), expected, "{text}");
     }
@@ -61,7 +62,7 @@ fn every_key_of_a_gate() {
     let gate = gate(
         "lag-of-batch: { metric: replication_lag, threshold: 2s, match: { user: [etl, batch], not: { schema: a } },
            classes: [ddl, write, login], mode: warn, interval: 50ms, scope: avg, ignore_worst: 1, control: permits,
-           on_stale: hold_last, stale_after: 3s, max_closed: never, trickle: 1/10s, action: reject, max_delay: 9s }",
+           on_stale: hold_last, stale_after: 3s, max_closed: never, trickle: 1/10s, action: reject, max_delay: 9s, max_delay_after_reads: 8s }",
     );
     let text = |text: &str| Value::Text(text.as_bytes().into());
     let expected = Gate {
@@ -87,6 +88,7 @@ fn every_key_of_a_gate() {
         }),
         action: Some(Action::Reject),
         max_delay: Some(Duration::from_secs(9)),
+        max_delay_after_reads: Some(Duration::from_secs(8)),
     };
     assert_eq!(gate, expected);
 }

@@ -39,7 +39,7 @@ fn sections() {
         "
 identity: { name: [certificate, tag.a.b, user], trust_claims_of: [app, 10.2.3.4/16, '::1'] }
 defaults:
-  { mode: warn, action: reject, max_delay: 10s, error: vitess, unit_grace: 1m, lock_grace: 0s, lock_grace_statements: 5, reject_pause: 0s }
+  { mode: warn, action: reject, max_delay: 10s, max_delay_after_reads: 9s, error: vitess, unit_grace: 1m, lock_grace: 0s, lock_grace_statements: 5, reject_pause: 0s }
 queue: { per_identity: 7, total: 8 }
 heartbeat_writers: { users: [hb, hb2], tables: [Heartbeat, 'my.`t.b`'] }
 ",
@@ -56,6 +56,7 @@ heartbeat_writers: { users: [hb, hb2], tables: [Heartbeat, 'my.`t.b`'] }
         mode: Mode::Warn,
         action: Action::Reject,
         max_delay: Duration::from_secs(10),
+        max_delay_after_reads: Duration::from_secs(9),
         error: ErrorPreset::Vitess,
         unit_grace: Duration::from_secs(60),
         lock_grace: Duration::ZERO,

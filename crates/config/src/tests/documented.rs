@@ -65,3 +65,17 @@ fn the_examples_of_the_page_about_rules_are_accepted() {
     }
     crate::rule::from_json_text(&json[0], &[], super::now()).unwrap();
 }
+
+#[test]
+fn the_example_for_perconas_tools_is_accepted() {
+    let page = include_str!("../../../../docs/gates.md");
+    let section = page.split("\n## Percona's tools\n").nth(1).expect("the section");
+    let block = section.split("\n\n").find(|paragraph| paragraph.starts_with("    ")).expect("the example");
+    let example: String = block.lines().map(|line| format!("{}\n", &line[4..])).collect();
+    let text = format!(
+        "upstream: {{ address: 127.0.0.1, replicas: discover }}\nprobe: {{ user: a, password: 'env:PASSWORD' }}\n{example}"
+    );
+    let (plan, warnings) = super::load_text(&text).unwrap();
+    assert_eq!(plan.policy.gates.len(), 3);
+    assert!(warnings.is_empty(), "{warnings:?}");
+}

@@ -106,6 +106,22 @@ fn rules_that_do_not_do_what_was_meant() {
 }
 
 #[test]
+fn a_delay_after_reads_that_is_longer_than_any_delay() {
+    let gates = |keys: &str| format!("gates: {{ queue_length: {{ threshold: 100{keys} }} }}\n");
+    check(&gates(", max_delay: 1m, max_delay_after_reads: 30s"), &[]);
+    check(&gates(", max_delay: 500ms"), &[]);
+    check(
+        &gates(", max_delay_after_reads: 30s"),
+        &[("gates.queue_length.max_delay_after_reads", "`max_delay`, which is `3s` here")],
+    );
+    check("defaults: { max_delay: 1m, max_delay_after_reads: 30s }\n", &[]);
+    check(
+        "defaults: { max_delay_after_reads: 30s }\n",
+        &[("defaults.max_delay_after_reads", "`max_delay`, which is `3s` here")],
+    );
+}
+
+#[test]
 fn a_scope_with_dots_is_written_for_its_author() {
     let text = "upstream: { address: 127.0.0.1 }\nrules: [{ id: a, match: { scope: '*.etl.*' }, do: { hold: true }, permanent: true }]\n";
     let (_, warnings) = load_text(text).unwrap();

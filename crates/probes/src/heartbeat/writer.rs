@@ -53,11 +53,33 @@ enum Outcome {
         run: u64,
         at: Instant,
         server: Arc<str>,
-        shared: bool,
+        found: Found,
     },
     /// A server that is read-only lets some users write all the same, and ours may be one: what it wrote there would be
     /// on no other server.
     ReadOnly,
+}
+
+/// What stood in the row before a beat was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// What was expected there.
+    Ours,
+    /// Nothing, though we had written it on this server.
+    Nothing,
+    /// What somebody else wrote since.
+    Foreign,
+}
+
+impl Found {
+    fn of(last_run: Option<u64>, run: u64, same_server: bool) -> Found {
+        match last_run {
+            _ if !same_server => Found::Ours,
+            Some(last) if last == run => Found::Ours,
+            Some(_) => Found::Foreign,
+            None => Found::Nothing,
+        }
+    }
 }
 
 impl Writer {
@@ -83,9 +105,14 @@ impl Writer {
                 (open, beaten)
             });
             match beaten.await {
-                Ok(Outcome::Wrote { run, at, server, shared }) => {
+                Ok(Outcome::Wrote { run, at, server, found }) => {
+                    if found == Found::Nothing {
+                        self.heart.wrote_anew(life.next.number);
+                        let table = table::name(&self.heartbeat);
+                        warn!(table, "somebody has removed this proxy's heartbeat row; it was written anew");
+                    }
                     self.heart.wrote(run, life.next.number, at, work);
-                    self.sharing(shared);
+                    self.sharing(found == Found::Foreign);
                     let next = Next { number: life.next.number.saturating_add(1), work: None };
                     life = Life { run: Some(run), server: Some(server), next };
                     patience = self.timeout;
@@ -176,7 +203,7 @@ async fn beat(open: &mut Open, heartbeat: &Heartbeat, heart: &Heart, life: &Life
         && open.identity.logs_rows
         && beat_again(open, heartbeat, run, life.next.number).await?
     {
-        return Ok(Outcome::Wrote { run, at: Instant::now(), server, shared: false });
+        return Ok(Outcome::Wrote { run, at: Instant::now(), server, found: Found::Ours });
     }
     let (table, proxy) = (table::name(heartbeat), table::proxy(heartbeat));
     let look = format!("SELECT @@global.read_only, (SELECT run FROM {table} WHERE proxy = ?)");
@@ -196,8 +223,8 @@ async fn beat(open: &mut Open, heartbeat: &Heartbeat, heart: &Heart, life: &Life
          ON DUPLICATE KEY UPDATE run = ?, beat = ?, written = NOW(6)"
     );
     open.connection.exec_drop(write, (&proxy, run, number, run, number)).await?;
-    let shared = same_server && last_run != Some(run);
-    Ok(Outcome::Wrote { run, at: Instant::now(), server, shared })
+    let found = Found::of(last_run, run, same_server);
+    Ok(Outcome::Wrote { run, at: Instant::now(), server, found })
 }
 
 /// The usual case, for less of the primary's time: nothing but the next number, if the row is still ours and the server
@@ -233,6 +260,21 @@ fn new_run(last: Option<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A row that is not there is nobody else's.
+    #[test]
+    fn who_wrote_last() {
+        for (last_run, same_server, found) in [
+            (Some(80), true, Found::Ours),
+            (None, true, Found::Nothing),
+            (Some(79), true, Found::Foreign),
+            (Some(81), true, Found::Foreign),
+            (None, false, Found::Ours),
+            (Some(79), false, Found::Ours),
+        ] {
+            assert_eq!(Found::of(last_run, 80, same_server), found, "{last_run:?}, {same_server}");
+        }
+    }
 
     #[test]
     fn a_run_is_higher_than_the_one_before_whatever_the_clock_says() {

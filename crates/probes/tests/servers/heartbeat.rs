@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use health::{BuiltIn, Reading, Unknown};
-use probes::MissingTable;
+use probes::{Event, MissingTable};
 use sandbox::Server;
 
-use crate::harness::{cluster, endpoint, heartbeat, of_cluster, run, session, start};
+use crate::harness::{cluster, endpoint, heartbeat, number, of_cluster, run, session, start};
 
 #[tokio::test]
 async fn a_primary_that_takes_no_writes_leaves_the_lag_unknown() -> Result<()> {
@@ -79,6 +79,47 @@ async fn rows_of_proxies_that_are_no_more_are_removed() -> Result<()> {
     }
     let left = cluster.primary.root_sql("SELECT proxy FROM toll_gate.heartbeat WHERE proxy IN ('gone', 'quiet')")?;
     assert_eq!(left.trim(), "quiet");
+    Ok(())
+}
+
+/// While the table is locked, nothing can be written into it anew; then it is.
+#[tokio::test]
+async fn a_table_that_is_emptied_is_no_lag_and_nobody_else() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("emptied"))));
+    // Long enough that an age since the first beat cannot be taken for a lag.
+    for _ in 0..50 {
+        running.lag_is_known(&cluster.replica).await?;
+    }
+    for empty in ["TRUNCATE TABLE toll_gate.heartbeat", "DELETE FROM toll_gate.heartbeat"] {
+        running.forget();
+        let mut holder = session(&cluster.primary).await?;
+        run(&mut holder, "LOCK TABLES toll_gate.heartbeat WRITE").await?;
+        run(&mut holder, empty).await?;
+        let mut told = Vec::new();
+        let gone = running
+            .event("a row that is gone", |event| match event {
+                Event::Report(report) if &*report.metric == BuiltIn::ReplicationLag.as_str() => {
+                    told.push(report.reading);
+                    // The latter where the machine is so slow that the beat is overdue before the replica has followed.
+                    matches!(report.reading, Reading::Unknown(Unknown::NoRow | Unknown::TimedOut)).then_some(())
+                }
+                _ => None,
+            })
+            .await;
+        run(&mut holder, "UNLOCK TABLES").await?;
+        gone.with_context(|| empty.to_owned())?;
+        let known = running.lag(&cluster.replica, |reading| {
+            assert_ne!(reading, Reading::Unknown(Unknown::Foreign), "{empty}");
+            number(reading).is_some()
+        });
+        told.push(known.await?.reading);
+        for _ in 0..5 {
+            told.push(running.lag_is_known(&cluster.replica).await?.reading);
+        }
+        let high = told.iter().filter_map(|reading| number(*reading)).fold(0.0, f64::max);
+        ensure!(high < 3.0 && !told.contains(&Reading::Unknown(Unknown::Foreign)), "{empty}: {told:?}");
+    }
     Ok(())
 }
 

@@ -76,8 +76,12 @@ fn turn(turn: &Turn) -> Json {
             "part of a transaction that has written: it passes unless a rule's `in_transaction` says otherwise",
         ),
         Turn::Decide(Bound::Full) => ("decide", "decided as a whole, and held as long as the rule says"),
+        Turn::Decide(Bound::AfterReads) => (
+            "decide",
+            "decided within a transaction that has only read, and holds metadata locks: held for `max_delay_after_reads` at most",
+        ),
         Turn::Decide(Bound::Brief) => {
-            ("decide", "decided within a transaction that may hold metadata locks: held for 1 s at most")
+            ("decide", "decided within a transaction that may hold locks: held for 1 s at most")
         }
         Turn::Decide(Bound::Locked) => {
             ("decide", "of a session that holds locks: held for 250 ms at most, then it passes")

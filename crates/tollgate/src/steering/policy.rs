@@ -32,6 +32,7 @@ pub(super) fn policy(policy: &config::Policy, rules: RuleSet, digests: DigestsOf
         mode: from.mode,
         action: from.action,
         max_delay: from.max_delay,
+        max_delay_after_reads: from.max_delay_after_reads,
         error: match from.error {
             ErrorPreset::Throttled => Preset::Throttled,
             ErrorPreset::Retryable => Preset::Retryable,
@@ -62,6 +63,7 @@ fn gates(policy: &config::Policy, digests: DigestsOf<'_>) -> Vec<Gate> {
         reads: gate.matching.iter().flat_map(keys).collect(),
         action: gate.action.unwrap_or(defaults.action),
         max_delay: gate.max_delay.unwrap_or(defaults.max_delay),
+        max_delay_after_reads: gate.max_delay_after_reads.unwrap_or(defaults.max_delay_after_reads),
     };
     policy.gates.iter().map(gate).collect()
 }

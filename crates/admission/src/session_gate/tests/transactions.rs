@@ -145,6 +145,40 @@ async fn what_holds_something_is_not_held_long() {
     stage.assert_settled();
 }
 
+/// Where it was chosen so, what has only read waits for longer; what may hold row locks does not.
+#[tokio::test(start_paused = true)]
+async fn what_has_only_read_is_held_as_long_as_was_chosen() {
+    let lag = "lag replication_lag 5 | | binary delay=3600000 after_reads=30000";
+    let mut setup = Setup::gated(&[lag]);
+    setup.defaults.max_delay = Duration::from_secs(3600);
+    setup.defaults.max_delay_after_reads = Duration::from_secs(20);
+    let waits = async |session: &mut Session, sql: &str| {
+        let start = Instant::now();
+        let ran = session.run(sql).await;
+        (start.elapsed().as_secs(), ran.is_ok())
+    };
+    let stage = setup.stage(&[]);
+    for begin in ["BEGIN", "SET autocommit = 0"] {
+        for (rules, lag, expected) in [(&[][..], 6.0, 30), (&["r | class=write,ddl | hold"], 1.0, 20)] {
+            stage.apply(&[]);
+            stage.measure(&[("replication_lag", 1.0)]).await;
+            let [mut read, mut wrote] = [stage.login("app"), stage.login("app")];
+            for (session, first) in [(&mut read, READ), (&mut wrote, WRITE)] {
+                session.run(begin).await.unwrap();
+                session.run(first).await.unwrap();
+            }
+            stage.measure(&[("replication_lag", lag)]).await;
+            stage.apply(rules);
+            assert_eq!(waits(&mut read, WRITE).await, (expected, false), "{begin}, {rules:?}");
+            assert_eq!(waits(&mut read, WRITE).await, (0, false), "and it is refused until its end");
+            assert_eq!(waits(&mut read, "COMMIT").await, (0, true));
+            assert_eq!(waits(&mut wrote, WRITE).await, (0, true), "what holds locks must finish");
+            assert_eq!(waits(&mut wrote, "COMMIT; BEGIN; UPDATE t SET a = 1").await, (1, false), "{begin}, {rules:?}");
+        }
+    }
+    stage.assert_settled();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_rule_may_say_otherwise_of_what_has_written() {
     for (words, expected) in [
