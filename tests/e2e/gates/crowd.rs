@@ -117,15 +117,16 @@ fn few_go_among_the_first_when_a_gate_reopens() {
     }
 }
 
-/// How many may run after so many samples of a gate that opens: half as many more with each, and one at least.
-fn after_steps(samples: u128) -> usize {
-    (0..samples).fold(0.0_f64, |running, _| running + (running / 2.0).max(1.0)) as usize
+/// How many may run after so many steps of a gate that opens: half as many more with each, and one at least.
+fn after_steps(steps: u128) -> usize {
+    (0..steps).fold(0.0_f64, |running, _| running + (running / 2.0).max(1.0)) as usize
 }
 
 /// A hundred wait at a gate that is closed; it reopens; what runs grows by steps.
 #[test]
 fn nobody_comes_as_a_herd() {
-    const INTERVAL: Duration = Duration::from_millis(500);
+    // Of a sample, and no longer than this where samples are rarer.
+    const STEP: Duration = Duration::from_millis(250);
     let cluster = cluster();
     let dial = Dial::new(&cluster, "herd");
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.gated_herd (a INT)").expect("a table");
@@ -151,10 +152,10 @@ fn nobody_comes_as_a_herd() {
     dial.set(0.0);
     wait_until("all to run", || {
         let now = running();
-        let samples = 1 + opens.elapsed().as_millis() / INTERVAL.as_millis();
-        seen.push((samples, now));
-        let most = after_steps(samples);
-        assert!(now <= most, "{now} run where {most} are the most (samples, running): {seen:?}");
+        let steps = 1 + opens.elapsed().as_millis() / STEP.as_millis();
+        seen.push((steps, now));
+        let most = after_steps(steps);
+        assert!(now <= most, "{now} run where {most} are the most (steps, running): {seen:?}");
         now == 100
     });
     let kill = "SELECT GROUP_CONCAT('KILL ', PROCESSLIST_ID SEPARATOR ';') FROM performance_schema.threads \
