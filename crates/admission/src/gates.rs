@@ -301,7 +301,12 @@ impl Gates {
         let kept = self.kept();
         let on_it = kept.iter().filter(|(_, kept)| *kept.gate.settings().metric == *metric.as_str());
         let gates = on_it.fold(0, |gates, (slot, _)| gates | slot.bit());
-        if gates == 0 { 0 } else { self.limits.waiting_only_for(gates) }
+        if gates == 0 {
+            return 0;
+        }
+        // Who can go by now does not wait.
+        self.limits.release();
+        self.limits.waiting_only_for(gates)
     }
 
     /// Another server is the primary now.

@@ -55,8 +55,15 @@ pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts 
         transaction,
         crosses_boundary: scan.crosses_boundary,
         commits_implicitly: scan.commits_implicitly,
-        rolls_back: transaction != TransactionEffect::None && begins_with(sql, mode, "ROLLBACK"),
+        rolls_back: transaction != TransactionEffect::None && rolls_back(sql, mode),
     }
+}
+
+/// All of it: ROLLBACK [WORK], and not TO a savepoint.
+fn rolls_back(sql: &[u8], mode: Mode) -> bool {
+    let mut lexer = Lexer::new(sql, mode);
+    let mut next_is = |word: &str| lexer.next().is_some_and(|token| lexer.is(&token, word));
+    next_is("ROLLBACK") && !next_is("TO") && !next_is("TO")
 }
 
 fn begins_with(sql: &[u8], mode: Mode, word: &str) -> bool {

@@ -113,6 +113,8 @@ pub struct SessionState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     pub succeeded: bool,
+    /// The error was a deadlock: the transaction is over, and nothing of it stays.
+    pub deadlocked: bool,
     /// Rows that its OKs say it changed.
     pub rows: u64,
     pub session: SessionState,

@@ -310,9 +310,15 @@ impl Session {
         self.answer_with(succeeded, if succeeded { rows } else { 0 });
     }
 
+    /// A server's answer that ends the transaction, and everything in it.
+    pub(crate) fn deadlocks(&mut self) {
+        self.state.in_transaction = false;
+        self.gate.settled(Outcome { succeeded: false, deadlocked: true, rows: 0, session: self.state });
+    }
+
     /// A server's answer that changed nothing of the session.
     pub(crate) fn answer_with(&mut self, succeeded: bool, rows: u64) {
-        self.gate.settled(Outcome { succeeded, rows, session: self.state });
+        self.gate.settled(Outcome { succeeded, deadlocked: false, rows, session: self.state });
     }
 
     /// What becomes of a text right away; what passes is answered.

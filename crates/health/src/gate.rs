@@ -231,7 +231,7 @@ impl Gate {
     /// The configuration says otherwise now. What the law has learnt stays, if it is the same law on the same metric.
     pub fn change(&mut self, settings: Settings) {
         if settings.control != self.settings.control || settings.metric != self.settings.metric {
-            *self = Gate::new(settings);
+            *self = Gate { held_back: self.held_back, ..Gate::new(settings) };
         } else {
             self.settings = settings;
         }
@@ -388,7 +388,8 @@ impl Gate {
         if value < closed.best * (1.0 - IMPROVES_BY) {
             (closed.in_vain, closed.best) = (Duration::ZERO, value);
         }
-        self.forced |= self.settings.max_closed.is_some_and(|most| closed.in_vain >= most);
+        // An operator who says never has it closed again.
+        self.forced = self.settings.max_closed.is_some_and(|most| self.forced || closed.in_vain >= most);
         self.forced
     }
 

@@ -136,7 +136,7 @@ impl Session {
         };
         let verdict = self.gate.ask(black_box(&ask));
         assert!(matches!(black_box(verdict), Verdict::Pass(_)));
-        self.gate.settled(Outcome { succeeded: true, rows: 0, session: OUTSIDE });
+        self.gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 0, session: OUTSIDE });
     }
 }
 

@@ -240,13 +240,16 @@ impl Pools {
 
     /// Who waits for these gates and for nothing else.
     pub fn waiting_only_for(&self, gates: u64) -> usize {
-        let is_other = |thing: &&Thing| match thing {
-            Thing::Gate(slot) | Thing::Under(slot, _) => gates & slot.bit() == 0,
-            Thing::Rule(_) => true,
+        let is_of_them = |thing: &Thing| match thing {
+            Thing::Gate(slot) | Thing::Under(slot, _) => gates & slot.bit() != 0,
+            Thing::Rule(_) => false,
         };
-        let only =
-            self.queues.iter().filter(|(needs, _)| needs.iter().filter(is_other).all(|thing| self.is_free(thing)));
-        only.map(|(_, queue)| queue.len()).sum()
+        // None of them: it waits for nothing, or for another. All of them: for nothing else.
+        let only = |needs: &Needs| {
+            let mut lacking = needs.iter().filter(|thing| !self.is_free(thing)).peekable();
+            lacking.peek().is_some() && lacking.all(is_of_them)
+        };
+        self.queues.iter().filter(|(needs, _)| only(needs)).map(|(_, queue)| queue.len()).sum()
     }
 
     /// Who waits for just the same.

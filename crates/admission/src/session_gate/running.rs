@@ -96,10 +96,14 @@ impl Running {
         if facts.class.locks_or_writes() {
             self.rows = self.rows.saturating_add(outcome.rows);
         }
-        // A text that both changed rows and crossed a transaction's border may have kept them: they count now.
-        let crossed = facts.transaction != TransactionEffect::None && outcome.rows > 0;
+        // What did more than to begin or end a transaction, and yet crossed the border of one, may have kept what was before it,
+        // also if it failed then: that counts now.
+        let borders =
+            facts.transaction != TransactionEffect::None || facts.crosses_boundary || facts.commits_implicitly;
+        let crossed = borders && !statement.ends;
         let ended = !self.in_transaction || crossed || (statement.ends && outcome.succeeded);
-        let committed = ended && self.committed(&facts, outcome, was_open);
+        let lost = outcome.deadlocked && was_open && !crossed;
+        let committed = ended && !lost && self.committed(&facts, outcome);
         gates.took(self.shard, facts.class, sent.elapsed(), committed && outcome.succeeded);
         end(self.shard, gates, limits, &statement);
         if ended {
@@ -121,23 +125,17 @@ impl Running {
         self.unit_ended(gates, false);
     }
 
-    /// Whether something that a replica must do again was kept. `was_open`: there was a transaction before it.
-    fn committed(&self, facts: &Facts, outcome: &Outcome, was_open: bool) -> bool {
+    /// Whether something that a replica must do again was kept, if not everything was lost.
+    fn committed(&self, facts: &Facts, outcome: &Outcome) -> bool {
         let hidden = match facts.class {
             // What they write shows in no count of rows, and a routine that fails may have written before.
             Class::Call | Class::Unparsed => true,
             Class::Ddl => outcome.succeeded,
             Class::Control | Class::Read | Class::Write => false,
         };
-        if hidden {
-            return true;
-        }
         // It says nothing of what follows it in the same text.
         let rolled_back = facts.rolls_back && outcome.rows == 0;
-        // Of what fails inside of a transaction and ends it, everything is gone: a deadlock. What fails outside of one came last in
-        // its text, and what came before it stays.
-        let lost = !outcome.succeeded && was_open;
-        self.rows > 0 && !rolled_back && !lost
+        hidden || (self.rows > 0 && !rolled_back)
     }
 
     fn has_unit(&self) -> bool {

@@ -43,7 +43,7 @@ impl Session {
         if let Some(in_transaction) = ended {
             let succeeded = !matches!(words[0], "err" | "deadlock");
             self.state.in_transaction = in_transaction;
-            let outcome = Outcome { succeeded, rows: 1, session: self.state };
+            let outcome = Outcome { succeeded, deadlocked: false, rows: 1, session: self.state };
             let ends = self.unit.settled(outcome, || now);
             assert_eq!(ends, words.contains(&"ends"), "the end of the unit after: {line}");
         }
@@ -479,10 +479,10 @@ fn a_transaction_that_somebody_else_ended_is_over() {
 fn a_command_that_was_never_asked_for_may_end_a_unit() {
     let mut session = Session::new();
     ["BEGIN | free | tx ends", "UPDATE t SET a = 1 | full | tx"].iter().for_each(|line| drop(session.line(line)));
-    let ping = Outcome { succeeded: true, rows: 0, session: session.state };
+    let ping = Outcome { succeeded: true, deadlocked: false, rows: 0, session: session.state };
     assert!(!session.unit.settled(ping, || session.now));
     session.state.in_transaction = false;
-    let killed = Outcome { succeeded: true, rows: 0, session: session.state };
+    let killed = Outcome { succeeded: true, deadlocked: false, rows: 0, session: session.state };
     assert!(session.unit.settled(killed, || session.now));
     assert_eq!(session.line("UPDATE t SET a = 1 | full | ok ends").0, "full");
 }

@@ -278,3 +278,25 @@ fn who_waited_for_the_first_look_does_not_come_all_at_once() {
     calm.asleep = false;
     assert_eq!(calm.after(250, Known(1.0)).1, Flow::Open);
 }
+
+#[test]
+fn never_closes_again_what_was_given_up() {
+    let mut stage = lag(|settings| settings.max_closed = Some(Duration::from_secs(60)));
+    stage.after(250, Known(9.0));
+    assert_eq!(stage.after(60_000, Known(9.0)).0, State::GivenUp);
+    let never = Settings { max_closed: None, ..stage.gate.settings().clone() };
+    stage.gate.change(never);
+    assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+}
+
+/// Another law on the same metric: who was held back by the old one does not come all at once.
+#[test]
+fn a_changed_control_lets_out_no_herd() {
+    let mut stage = lag(|settings| settings.control = Control::Paced);
+    assert_eq!(stage.after(250, Known(9.0)).0, State::Closed);
+    stage.waiting = 200;
+    let other = Settings { control: Control::Binary, ..stage.gate.settings().clone() };
+    stage.gate.change(other);
+    let (_, flow) = stage.after(250, Known(4.5));
+    assert!(matches!(flow, Flow::AtOnce(few) if few <= 2.0), "{flow}");
+}

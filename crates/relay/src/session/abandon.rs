@@ -28,6 +28,14 @@ impl Session {
         if under_way.turn == Turn::Client || self.in_flight.is_none() {
             return;
         }
+        self.until_over().await;
+        // Nobody has read it, and yet it, or what came before it in its text, may have been committed.
+        if self.tracker.is_idle() || self.tracker.affected > 0 {
+            self.tell_gate();
+        }
+    }
+
+    async fn until_over(&mut self) {
         // It may have ended in what is here already.
         let mut discarded = 0;
         if self.discard_what_is_here(&mut discarded) == Reply::Over {
@@ -84,13 +92,8 @@ impl Session {
                         return Reply::Over;
                     }
                 }
-                Stop::End => {
-                    // Nobody reads it, and yet it may have been committed.
-                    self.tell_gate();
-                    return Reply::Over;
-                }
                 // Nobody is left to send a file.
-                Stop::LocalInfile => return Reply::Over,
+                Stop::End | Stop::LocalInfile => return Reply::Over,
             }
         }
     }

@@ -52,11 +52,12 @@ impl Session {
     /// What the reply that has ended means for whom it was let through.
     #[inline]
     pub(super) fn tell_gate(&mut self) {
-        if self.tracker.error == Some(DEADLOCK) {
+        let deadlocked = self.tracker.error == Some(DEADLOCK);
+        if deadlocked {
             self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
         }
         let (succeeded, session) = (self.tracker.error.is_none(), self.state());
-        self.gate.settled(Outcome { succeeded, rows: self.tracker.affected, session });
+        self.gate.settled(Outcome { succeeded, deadlocked, rows: self.tracker.affected, session });
     }
 
     fn settle_locks(&mut self, succeeded: bool, reading: &Reading) {

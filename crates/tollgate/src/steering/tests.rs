@@ -64,7 +64,9 @@ fn ask(gate: &mut dyn Gate, user: &str, statements: usize) {
             session: SESSION,
         });
         match verdict {
-            Verdict::Pass(_permit) => gate.settled(Outcome { succeeded: true, rows: 1, session: SESSION }),
+            Verdict::Pass(_permit) => {
+                gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 1, session: SESSION })
+            }
             Verdict::Refuse(refusal) => gate.refused(&refusal),
             Verdict::Hold(_) => panic!("nothing is held here"),
         }

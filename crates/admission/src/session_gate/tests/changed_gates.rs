@@ -73,3 +73,20 @@ async fn who_waits_because_the_queue_is_long_is_not_counted_in_its_length() {
     }
     assert_eq!((stage.keeper.waiting(), stage.keeper.queue_length()), (0, 0));
 }
+
+/// Who waits for its turn at a pace waits, also in the moment in which the next turn comes.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_turn_is_counted_when_the_turn_has_come() {
+    let gates = ["lag replication_lag 5 | | binary trickle=100 delay=60000", "queue queue_length 9 | | binary"];
+    let stage = Setup::gated(&gates).stage(&[]);
+    stage.measure(&[("replication_lag", 9.0), ("queue_length", 0.0)]).await;
+    let waits = (0..6).map(|_| {
+        let mut session = stage.login("app");
+        let verdict = session.ask(WRITE);
+        tokio::spawn(async move { session.finish(WRITE, verdict).await })
+    });
+    let waits = waits.collect::<Vec<_>>();
+    advance(Duration::from_millis(50)).await;
+    assert!(stage.keeper.queue_length() >= 4, "{}", stage.keeper.queue_length());
+    waits.iter().for_each(tokio::task::JoinHandle::abort);
+}

@@ -322,6 +322,9 @@ async fn work_is_what_was_committed() {
         // One text that hides behind its first word, or behind the border of a transaction.
         (&["ROLLBACK; UPDATE t SET a = 1; UPDATE t SET a = 2"], 9.0, 12.0),
         (&["UPDATE t SET a = 1; BEGIN", "ROLLBACK"], 10.0, 13.0),
+        (&["BEGIN", WRITE, "COMMIT; BEGIN; SELECT * FROM t", "ROLLBACK"], 11.0, 14.0),
+        (&["BEGIN", WRITE, "ROLLBACK TO s; COMMIT"], 12.0, 15.0),
+        (&["BEGIN", WRITE, "ROLLBACK WORK"], 12.0, 15.0),
     ] {
         for sql in statements {
             session.run(sql).await.unwrap();
@@ -352,18 +355,32 @@ async fn work_is_what_was_committed_also_when_it_fails() {
     fails(&mut session, CALL, 0).await;
     assert_eq!(work(), (2.0, 5.0), "it may have written before it failed");
     // A deadlock takes everything with it.
+    for sql in [WRITE, CALL] {
+        session.run("BEGIN").await.unwrap();
+        session.run(WRITE).await.unwrap();
+        let verdict = session.ask(sql);
+        let _permit = session.admitted(verdict).await.unwrap();
+        session.deadlocks();
+        assert_eq!(work(), (2.0, 5.0), "{sql}");
+    }
+    // What failed had ended a transaction before.
     session.run("BEGIN").await.unwrap();
     session.run(WRITE).await.unwrap();
     session.state.in_transaction = false;
-    fails(&mut session, WRITE, 0).await;
-    assert_eq!(work(), (2.0, 5.0));
+    fails(&mut session, "COMMIT; SELECT * FROM nope", 0).await;
+    assert_eq!(work(), (3.0, 6.0));
+    session.run("BEGIN").await.unwrap();
+    session.run(WRITE).await.unwrap();
+    fails(&mut session, "DROP TABLE nope", 0).await;
+    session.run("ROLLBACK").await.unwrap();
+    assert_eq!(work(), (4.0, 7.0));
     // What is refused in the end takes nothing with it.
     session.run("BEGIN").await.unwrap();
     session.run(WRITE).await.unwrap();
     stage.measure(&[("replication_lag", 9.0)]).await;
     session.run(DDL).await.unwrap_err();
     session.run("COMMIT").await.unwrap();
-    assert_eq!(work(), (3.0, 6.0));
+    assert_eq!(work(), (5.0, 8.0));
 }
 
 /// Lets those go whose time has come, as the one who measures does.

@@ -109,6 +109,6 @@ async fn a_text_that_was_cut() {
     stage.apply(&["r | class=unparsed | ratio=1 reject"]);
     assert_eq!(session.at("EXECUTE s").await, At::Once);
     assert!(matches!(ask(&mut session, "SELECT 1 ", statement::Extent::Cut), Verdict::Pass(_)));
-    session.gate.settled(Outcome { succeeded: true, rows: 0, session: session.state });
+    session.gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 0, session: session.state });
     assert_eq!(session.at("EXECUTE s").await, At::Refused);
 }
