@@ -298,15 +298,18 @@ async fn permits_are_had_by_what_runs_upstream_and_by_nothing_else() {
     assert_eq!(sessions[3].at(READ).await, At::Once, "its session has gone");
 }
 
+/// Transactions and rows, as they were counted.
+fn committed(stage: &Stage) -> (f64, f64) {
+    let work = stage.keeper.gates().in_flight().work();
+    (work.transactions, work.rows)
+}
+
 #[tokio::test(start_paused = true)]
 async fn work_is_what_was_committed() {
     let stage = gated(&[LAG], &[]);
     stage.measure(&[("replication_lag", 1.0)]).await;
     let mut session = stage.login("app");
-    let work = || {
-        let work = stage.keeper.gates().in_flight().work();
-        (work.transactions, work.rows)
-    };
+    let work = || committed(&stage);
     for (statements, transactions, rows) in [
         (&[WRITE][..], 1.0, 1.0),
         (&[READ, "SELECT 1"], 1.0, 1.0),
@@ -339,10 +342,7 @@ async fn work_is_what_was_committed_also_when_it_fails() {
     let stage = gated(&[LAG], &[]);
     stage.measure(&[("replication_lag", 1.0)]).await;
     let mut session = stage.login("app");
-    let work = || {
-        let work = stage.keeper.gates().in_flight().work();
-        (work.transactions, work.rows)
-    };
+    let work = || committed(&stage);
     let fails = async |session: &mut Session, sql: &str, rows: u64| {
         let verdict = session.ask(sql);
         let _permit = session.admitted(verdict).await.unwrap();
