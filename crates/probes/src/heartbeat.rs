@@ -112,6 +112,8 @@ impl Heart {
                 (None, _) => 0,
                 // They had, so the row has vanished. That was before the one that was written anew, and after all others.
                 (Some(before), Some(anew)) if anew > before => anew - 1,
+                // Or somebody else's, older than ours, is in its place.
+                (Some(_), _) if state.shared_row => return (Reading::Unknown(Unknown::Foreign), None),
                 (Some(_), _) => {
                     let why = state.trouble.filter(|_| overdue).unwrap_or(Unknown::NoRow);
                     return (Reading::Unknown(why), None);
@@ -233,6 +235,9 @@ mod tests {
         assert_eq!(read(None, 100_150), gone);
         assert_eq!(read(row(70, 5), 100_150), gone, "the same for a row of a former life");
         assert_eq!(read(row(81, 1), 100_150), Reading::Unknown(Unknown::Foreign));
+        heart.row_is_shared(true);
+        assert_eq!(read(row(70, 5), 100_150), Reading::Unknown(Unknown::Foreign), "it is of somebody who lives");
+        heart.row_is_shared(false);
         // From the beat on that was written anew, its lag is known again, also without the row.
         heart.wrote_anew(1001);
         heart.wrote(80, 1001, at(100_200), Work::NONE);
