@@ -318,9 +318,12 @@ impl Gates {
         });
     }
 
-    /// The shortest interval at which any gate wants to be told something.
-    pub fn interval(&self) -> Option<Duration> {
-        self.kept().values().map(|kept| kept.gate.settings().interval).min()
+    /// The shortest interval at which a gate wants to be told of one of these.
+    pub fn interval(&self, metrics: &[BuiltIn]) -> Option<Duration> {
+        let kept = self.kept();
+        let settings = kept.values().map(|kept| kept.gate.settings());
+        let on_these = settings.filter(|gate| metrics.iter().any(|metric| *metric.as_str() == *gate.metric));
+        on_these.map(|gate| gate.interval).min()
     }
 
     /// What the replicas bear, by gate: to be remembered.

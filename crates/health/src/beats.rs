@@ -47,6 +47,11 @@ impl Beats {
         self.written.back().map(|beat| beat.at)
     }
 
+    /// The last one's time, if no more and no less had been committed by then.
+    pub fn last_with(&self, work: Work) -> Option<Instant> {
+        self.written.back().filter(|beat| beat.work == work).map(|beat| beat.at)
+    }
+
     /// What it means that a replica shows this one now. `None`: it is none of ours.
     ///
     /// One from before those that are remembered is at least as old as the oldest of them.

@@ -31,6 +31,8 @@ impl Settings {
     pub const MAX_CLOSED: Duration = Duration::from_secs(600);
     pub const TRICKLE: f64 = 1.0;
     pub const INTERVAL: Duration = Duration::from_millis(250);
+    /// Of what moves slowly, and of what nobody gates on.
+    pub const SLOW_INTERVAL: Duration = Duration::from_secs(1);
     /// No finer than this, whatever the threshold.
     pub const FINEST: Duration = Duration::from_millis(20);
 
@@ -47,17 +49,20 @@ impl Settings {
             stale_after: Settings::STALE_AFTER,
             max_closed: Some(Settings::MAX_CLOSED),
             trickle: Settings::TRICKLE,
-            interval: Settings::usual_interval(metric.unit(), threshold),
+            interval: Settings::usual_interval(metric, threshold),
         }
     }
 
     /// Of a time, a tenth of the threshold if that is less: lag must be seen much finer than it is judged.
-    pub fn usual_interval(unit: Unit, threshold: f64) -> Duration {
-        match unit {
-            Unit::Seconds => Duration::try_from_secs_f64(threshold / 10.0)
+    pub fn usual_interval(metric: BuiltIn, threshold: f64) -> Duration {
+        match metric {
+            BuiltIn::ReplicationLag | BuiltIn::CommitDelay => Duration::try_from_secs_f64(threshold / 10.0)
                 .unwrap_or(Settings::INTERVAL)
                 .clamp(Settings::FINEST, Settings::INTERVAL),
-            Unit::Count | Unit::Share => Settings::INTERVAL,
+            BuiltIn::ThreadsRunning | BuiltIn::ConnectionsUsed | BuiltIn::LockWaits | BuiltIn::QueueLength => {
+                Settings::INTERVAL
+            }
+            BuiltIn::HistoryListLength | BuiltIn::LoadAverage => Settings::SLOW_INTERVAL,
         }
     }
 }
@@ -151,6 +156,8 @@ mod tests {
             (BuiltIn::CommitDelay, 0.05, 20),
             (BuiltIn::ThreadsRunning, 1.0, 250),
             (BuiltIn::ConnectionsUsed, 0.9, 250),
+            (BuiltIn::HistoryListLength, 1e6, 1000),
+            (BuiltIn::LoadAverage, 4.0, 1000),
         ] {
             assert_eq!(Settings::new(metric, threshold).interval, Duration::from_millis(ms), "{metric:?} {threshold}");
         }

@@ -45,7 +45,7 @@ pub enum On {
 struct Schedule {
     custom: watch::Receiver<Arc<Vec<CustomMetric>>>,
     pace: watch::Receiver<Pace>,
-    known: Pace,
+    known: Duration,
     wanted: fn(&Ask, On) -> bool,
     on: On,
     all: Vec<(CustomMetric, Option<Instant>)>,
@@ -65,7 +65,7 @@ impl Schedule {
         on: On,
         wanted: fn(&Ask, On) -> bool,
     ) -> Schedule {
-        let known = *pace.borrow();
+        let known = pace.borrow().custom;
         let mut schedule = Schedule { custom, pace, known, wanted, on, all: Vec::new() };
         schedule.replace();
         schedule
@@ -88,13 +88,12 @@ impl Schedule {
         let mut listening = true;
         let mut pacing = true;
         loop {
-            let pace = *self.pace.borrow_and_update();
-            if std::mem::replace(&mut self.known, pace).interval > pace.interval {
+            let pace = self.pace.borrow_and_update().custom;
+            if std::mem::replace(&mut self.known, pace) > pace {
                 self.all.iter_mut().for_each(|(_, last)| *last = None);
             }
-            let due = |(metric, last): &(CustomMetric, Option<Instant>)| {
-                last.map(|last| last + metric.interval.max(pace.interval))
-            };
+            let due =
+                |(metric, last): &(CustomMetric, Option<Instant>)| last.map(|last| last + metric.interval.max(pace));
             let first = self.all.iter().enumerate().min_by_key(|(_, entry)| due(entry));
             let first = first.map(|(index, entry)| (index, due(entry)));
             let is_empty = first.is_none();

@@ -46,6 +46,15 @@ impl Heart {
         Heart { state: Mutex::default(), confirmed: watch::Sender::new(None) }
     }
 
+    /// When the last beat was confirmed, if this is what had been committed by then and all is well.
+    fn stands_for(&self, work: Work) -> Option<Instant> {
+        let state = self.state();
+        if state.trouble.is_some() || state.shared_row {
+            return None;
+        }
+        state.beats.last_with(work)
+    }
+
     /// A beat is to be written now.
     fn is_due(&self, now: Instant) {
         self.state().due_since.get_or_insert(now);

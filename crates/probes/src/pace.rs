@@ -5,10 +5,24 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// The interval of samples and of beats.
+/// Between two questions, each by itself: a gate that looks finely at one metric is no reason to ask for all of them so often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    pub interval: Duration,
+    /// Of the primary's status.
+    pub status: Duration,
+    /// Of its `history_list_length`, which costs it as much as all else.
+    pub history: Duration,
+    /// Of beats, and of what replicas show.
+    pub lag: Duration,
+    /// Of metrics of the configuration, whose own interval counts if it is longer.
+    pub custom: Duration,
+}
+
+impl Pace {
+    /// The same for all.
+    pub const fn of_all(interval: Duration) -> Pace {
+        Pace { status: interval, history: interval, lag: interval, custom: interval }
+    }
 }
 
 /// Why it is time.
@@ -23,26 +37,32 @@ pub(crate) enum Tick {
 #[derive(Debug)]
 pub(crate) struct Ticker {
     pace: watch::Receiver<Pace>,
-    known: Pace,
+    of: fn(&Pace) -> Duration,
+    known: Duration,
     last: Option<Instant>,
 }
 
 impl Ticker {
-    pub(crate) fn new(pace: watch::Receiver<Pace>) -> Ticker {
-        let known = *pace.borrow();
-        Ticker { pace, known, last: None }
+    pub(crate) fn new(pace: watch::Receiver<Pace>, of: fn(&Pace) -> Duration) -> Ticker {
+        let known = of(&pace.borrow());
+        Ticker { pace, of, known, last: None }
+    }
+
+    /// Between this tick and the next, as far as is known.
+    pub(crate) fn interval(&self) -> Duration {
+        self.known
     }
 
     /// Waits. Cancel safe: a tick that was not taken comes again.
     pub(crate) async fn tick(&mut self) -> Tick {
         let tick = loop {
-            let pace = *self.pace.borrow_and_update();
+            let interval = (self.of)(&self.pace.borrow_and_update());
             // Also where it quickened while the last sample was being taken.
-            if std::mem::replace(&mut self.known, pace).interval > pace.interval {
+            if std::mem::replace(&mut self.known, interval) > interval {
                 break Tick::Woken;
             }
             let Some(last) = self.last else { break Tick::Due };
-            let due = last + pace.interval;
+            let due = last + interval;
             tokio::select! {
                 () = sleep_until(due) => break Tick::Due,
                 changed = self.pace.changed() => if changed.is_err() {
@@ -61,13 +81,13 @@ impl Ticker {
 mod tests {
     use super::*;
 
-    const SLOW: Pace = Pace { interval: Duration::from_secs(5) };
-    const FAST: Pace = Pace { interval: Duration::from_millis(250) };
+    const SLOW: Duration = Duration::from_secs(5);
+    const FAST: Duration = Duration::from_millis(250);
 
     #[tokio::test(start_paused = true)]
     async fn the_first_is_due_at_once_and_the_others_by_the_interval() {
-        let (_sender, pace) = watch::channel(FAST);
-        let mut ticker = Ticker::new(pace);
+        let (_sender, pace) = watch::channel(Pace::of_all(FAST));
+        let mut ticker = Ticker::new(pace, |pace| pace.status);
         let start = Instant::now();
         for ms in [0, 250, 500] {
             assert_eq!(ticker.tick().await, Tick::Due);
@@ -77,15 +97,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_quicker_pace_wakes_at_once_and_a_slower_one_does_not() {
-        let (sender, pace) = watch::channel(SLOW);
-        let mut ticker = Ticker::new(pace);
+        let (sender, pace) = watch::channel(Pace::of_all(SLOW));
+        let mut ticker = Ticker::new(pace, |pace| pace.lag);
         ticker.tick().await;
         let start = Instant::now();
-        sender.send(FAST).unwrap();
-        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Woken, Duration::ZERO));
-        sender.send(SLOW).unwrap();
-        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, SLOW.interval));
+        // Nobody wants to know more of this one.
+        sender.send(Pace { lag: SLOW, ..Pace::of_all(FAST) }).unwrap();
+        let still = tokio::time::timeout(SLOW / 5, ticker.tick()).await;
+        assert!(still.is_err(), "{still:?}");
+        sender.send(Pace::of_all(FAST)).unwrap();
+        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Woken, SLOW / 5));
+        sender.send(Pace::of_all(SLOW)).unwrap();
+        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, SLOW / 5 + SLOW));
         drop(sender);
-        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, 2 * SLOW.interval));
+        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, SLOW / 5 + 2 * SLOW));
     }
 }

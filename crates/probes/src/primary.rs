@@ -1,4 +1,5 @@
-//! The primary: its status at every sample, what changes slowly each second, who follows it every 10 s.
+//! The primary: its status at every sample, what it is set to each second, `history_list_length` as often as somebody wants to
+//! know it, who follows it every 10 s.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +20,8 @@ use crate::run::Common;
 use crate::server::Identity;
 use crate::settings::Replicas;
 
-/// Between two looks at what changes slowly or costs more.
-pub(crate) const SLOWLY: Duration = Duration::from_millis(1000);
+/// Between two looks at what changes slowly. A little less than a second, so that of samples each second none is passed over.
+pub(crate) const SLOWLY: Duration = Duration::from_millis(950);
 
 pub(crate) struct Primary {
     common: Common,
@@ -33,6 +34,7 @@ pub(crate) struct Primary {
     clock: Clock,
     sightings: Sightings,
     slow_after: Option<Instant>,
+    history_asked: Option<Instant>,
     discovery: Option<Discovery>,
 }
 
@@ -58,6 +60,7 @@ impl Primary {
             clock: Clock::default(),
             sightings: Sightings::default(),
             slow_after: None,
+            history_asked: None,
             discovery: match settings.replicas {
                 Replicas::Listed(_) => None,
                 Replicas::Discover => Some(Discovery::new(settings.primary.clone(), found)),
@@ -66,18 +69,19 @@ impl Primary {
     }
 
     pub(crate) async fn run(mut self) {
-        let mut ticker = Ticker::new(self.common.pace.clone());
+        let mut ticker = Ticker::new(self.common.pace.clone(), |pace| pace.status);
+        let host: ServerName = "host".into();
         loop {
             if ticker.tick().await == Tick::Woken {
                 self.line.hurry();
                 self.slow_after = None;
+                self.history_asked = None;
             }
             let now = Instant::now();
+            self.common.outbox.metric(BuiltIn::LoadAverage, &host, load_average(self.common.settings.host), now);
             let slowly = self.slow_after.is_none_or(|time| now >= time);
             if slowly {
                 self.slow_after = Some(now + SLOWLY);
-                let host: ServerName = "host".into();
-                self.common.outbox.metric(BuiltIn::LoadAverage, &host, load_average(self.common.settings.host), now);
             }
             if self.line.rests() {
                 continue;
@@ -92,6 +96,7 @@ impl Primary {
                     }
                     // The next that answers may be another, with other settings.
                     self.slow_after = None;
+                    self.history_asked = None;
                 }
             }
             if let Some(discovery) = &mut self.discovery
@@ -115,10 +120,17 @@ impl Primary {
         for (metric, reading) in status.await?.readings(self.most_connections) {
             self.common.outbox.metric(metric, &self.name, reading, sent);
         }
-        if slowly {
+        if self.history_is_due(sent) {
+            self.history_asked = Some(sent);
             self.measure_history(deadline).await;
         }
         Ok(())
+    }
+
+    /// At the sample that is nearest to when somebody wants to know it.
+    fn history_is_due(&self, now: Instant) -> bool {
+        let pace = *self.common.pace.borrow();
+        self.history_asked.is_none_or(|asked| now.saturating_duration_since(asked) + pace.status / 2 >= pace.history)
     }
 
     async fn look_at_variables(&mut self, deadline: Instant) -> Result<(), (Unknown, Option<mysql_async::Error>)> {

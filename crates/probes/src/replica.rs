@@ -60,7 +60,7 @@ impl Replica {
     }
 
     pub(crate) async fn run(mut self) {
-        let mut ticker = Ticker::new(self.common.pace.clone());
+        let mut ticker = Ticker::new(self.common.pace.clone(), |pace| pace.lag);
         loop {
             let tick = ticker.tick().await;
             if self.line.rests() && tick == Tick::Due {

@@ -49,7 +49,7 @@ const MISSES: u32 = 2;
 impl Probes {
     /// Asks for as long as it is polled; dropping it ends every task and connection. Must run inside a tokio runtime.
     ///
-    /// `pace`: a quicker one wakes everything at once. `events`: should have room for some samples of all servers; what
+    /// `pace`: a quicker one wakes at once whom it concerns. `events`: should have room for some samples of all servers; what
     /// does not fit is lost and counted, except changes, which wait.
     pub async fn run(
         settings: Settings,
@@ -100,7 +100,7 @@ fn writer(common: &Common, work: WorkSoFar) -> Option<Writer> {
     let heartbeat = Arc::new(settings.heartbeat.clone()?);
     let connector = Connector::new(&settings.primary, &settings.login);
     let line = Line::new(connector, settings.timeout).renewed(settings.primary.address.is_a_name());
-    let ticker = Ticker::new(common.pace.clone());
+    let ticker = Ticker::new(common.pace.clone(), |pace| pace.lag);
     Some(Writer { line, ticker, heartbeat, heart, timeout: settings.timeout, work })
 }
 
@@ -172,7 +172,7 @@ mod tests {
         };
         let common = Common {
             settings: Arc::new(settings),
-            pace: watch::channel(Pace { interval: Duration::from_secs(1) }).1,
+            pace: watch::channel(Pace::of_all(Duration::from_secs(1))).1,
             custom: watch::channel(Arc::default()).1,
             outbox: Outbox::new(sender),
             heart: None,

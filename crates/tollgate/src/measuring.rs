@@ -5,6 +5,7 @@
 mod asked;
 mod gate_log;
 mod own;
+mod pace;
 mod remembered;
 mod traffic;
 
@@ -54,7 +55,7 @@ pub(crate) fn start(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let measure = move || {
         runtime.block_on(async move {
-            let (pace, paces) = watch::channel(Pace { interval: health::Settings::INTERVAL });
+            let (pace, paces) = watch::channel(Pace::of_all(health::Settings::INTERVAL));
             let (events, taken_up) = mpsc::channel(EVENTS);
             let (metrics, list) = watch::channel(Arc::new(Vec::new()));
             if let Some(settings) = probes {
@@ -220,14 +221,8 @@ impl Measuring {
     }
 
     fn set_pace(&self) {
-        let fast =
-            self.gates.interval().map_or(health::Settings::INTERVAL, |gates| gates.min(health::Settings::INTERVAL));
-        let interval = self.traffic.interval(fast);
-        self.pace.send_if_modified(|pace| {
-            let changed = pace.interval != interval;
-            pace.interval = interval;
-            changed
-        });
+        let pace = pace::of(&self.gates, &self.traffic);
+        self.pace.send_if_modified(|known| std::mem::replace(known, pace) != pace);
     }
 
     fn seen(&self, now: Instant) -> Seen {

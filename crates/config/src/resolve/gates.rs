@@ -115,9 +115,7 @@ impl Resolver<'_> {
             let what = format!("how often `{}` is asked for is said there", metric.name);
             self.refuse_at(place.key("interval"), At::Key, what, format!("write it under `metrics.{}`", metric.name));
         }
-        let usual = subject.custom().map(|metric| metric.interval);
-        let usual = usual.unwrap_or_else(|| Settings::usual_interval(unit, threshold));
-        let interval = raw.interval.map_or(usual, |span| span.0);
+        let interval = raw.interval.map_or_else(|| subject.usual_interval(threshold), |span| span.0);
         // A value must last until the next one can have come, and one may be lost.
         let least = interval.saturating_mul(2);
         let stale_after = raw.stale_after.map_or(Settings::STALE_AFTER.max(least), |span| span.0);

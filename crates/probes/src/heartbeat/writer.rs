@@ -21,6 +21,9 @@ use crate::trouble;
 /// not notice that nobody waits for it, and each that was given up may stay behind there.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 
+/// While nothing is committed a beat says only that replicas still follow: then there is one in so many ticks, and each second.
+const QUIET: (u32, Duration) = (4, Duration::from_secs(1));
+
 pub(crate) struct Writer {
     pub(crate) line: Line,
     pub(crate) ticker: Ticker,
@@ -89,10 +92,13 @@ impl Writer {
         let mut patience = self.timeout;
         let mut tidied = false;
         loop {
-            if self.ticker.tick().await == Tick::Woken {
-                self.line.hurry();
-            }
+            let tick = self.ticker.tick().await;
             let now = Instant::now();
+            match tick {
+                Tick::Woken => self.line.hurry(),
+                Tick::Due if self.rests(&life, now) => continue,
+                Tick::Due => {}
+            }
             self.heart.is_due(now);
             if self.line.rests() {
                 continue;
@@ -141,6 +147,12 @@ impl Writer {
                 }
             }
         }
+    }
+
+    /// The last beat stands for all that has been committed, and is not old.
+    fn rests(&self, life: &Life, now: Instant) -> bool {
+        let under_way = life.next.work.is_some();
+        !under_way && self.heart.stands_for((self.work)()).is_some_and(|at| is_young(now, at, self.ticker.interval()))
     }
 
     fn sharing(&self, shared: bool) {
@@ -192,6 +204,11 @@ impl Writer {
             warn!(%why, "old rows of the heartbeat's table could not be removed");
         }
     }
+}
+
+/// Whether the next tick is early enough for the next beat, though clocks ring late.
+fn is_young(now: Instant, at: Instant, interval: Duration) -> bool {
+    now.saturating_duration_since(at) + interval * 3 / 4 < QUIET.1.min(interval.saturating_mul(QUIET.0))
 }
 
 /// In one statement, where that can be; else it looks before it writes: whether it may, and who wrote last.
@@ -273,6 +290,30 @@ mod tests {
             (Some(79), false, Found::Ours),
         ] {
             assert_eq!(Found::of(last_run, 80, same_server), found, "{last_run:?}, {same_server}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_committed_beats_are_rare_and_not_rarer_than_asked_for() {
+        let start = Instant::now();
+        for (interval, beats_at) in [
+            (20, [80, 160, 240]),
+            (100, [400, 800, 1200]),
+            (250, [1000, 2000, 3000]),
+            (400, [800, 1600, 2400]),
+            (1000, [1000, 2000, 3000]),
+            (5000, [5000, 10_000, 15_000]),
+        ] {
+            let mut last = 0;
+            let ticks = (1..).map(|tick| tick * interval);
+            let beats = ticks.filter(|now| {
+                // Clocks ring a little late, and an answer takes a moment.
+                let at = |ms: u64, late: u64| start + Duration::from_millis(ms) + Duration::from_micros(late);
+                let beats = !is_young(at(*now, 900), at(last, 3000), Duration::from_millis(interval));
+                last = if beats { *now } else { last };
+                beats
+            });
+            assert_eq!(beats.take(3).collect::<Vec<_>>(), beats_at, "every {interval} ms");
         }
     }
 

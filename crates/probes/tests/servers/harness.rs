@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const PASSWORD: &str = "probe-pw";
 pub(crate) const USER: &str = "probe";
 
-pub(crate) const FAST: Pace = Pace { interval: Duration::from_millis(100) };
+pub(crate) const FAST: Pace = Pace::of_all(Duration::from_millis(100));
 
 /// A primary and its replica, whose state a test may change. One test at a time.
 pub(crate) async fn cluster() -> Result<(&'static Cluster, MutexGuard<'static, ()>)> {

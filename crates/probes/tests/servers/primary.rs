@@ -141,17 +141,17 @@ async fn its_replicas_are_discovered() -> Result<()> {
 #[tokio::test]
 async fn a_quicker_pace_wakes_everything_at_once() -> Result<()> {
     let (cluster, _turn) = cluster().await?;
-    let asleep = Pace { interval: Duration::from_secs(3600) };
+    let asleep = Pace::of_all(Duration::from_secs(3600));
     let mut running = start_at(of_cluster(cluster, Some(heartbeat("wakes"))), asleep);
     running.lag(&cluster.replica, |_| true).await?;
     // Nothing more comes for an hour; and the first answer is not from before.
     running.forget();
     let woken = std::time::Instant::now();
-    running.pace.send(Pace { interval: Duration::from_secs(1800) })?;
+    running.pace.send(Pace::of_all(Duration::from_secs(1800)))?;
     let report = running.lag(&cluster.replica, |_| true).await?;
     ensure!(report.at >= woken && matches!(report.reading, Reading::Value(_)), "{report:?}");
     running.forget();
-    running.pace.send(Pace { interval: Duration::from_secs(900) })?;
+    running.pace.send(Pace::of_all(Duration::from_secs(900)))?;
     running.value(BuiltIn::ThreadsRunning, &endpoint(&cluster.primary)).await?;
     Ok(())
 }

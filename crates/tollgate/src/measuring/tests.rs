@@ -11,9 +11,13 @@ const LAG: &str = "replication_lag";
 
 /// As it is before its first look, in a proxy that nobody connects to.
 fn measuring(state_dir: &Path) -> Measuring {
+    measuring_for(GATES, state_dir)
+}
+
+fn measuring_for(gates: &str, state_dir: &Path) -> Measuring {
     let yaml = format!(
-        "listen: 127.0.0.1:0\nupstream: {{ address: db, replicas: [other] }}\nprobe: {{ user: tollgate, password: x }}\n\
-         state_dir: {}\n{GATES}",
+        "listen: 127.0.0.1:0\nupstream: {{ address: 127.0.0.1, replicas: [other] }}\n\
+         probe: {{ user: tollgate, password: x }}\nstate_dir: {}\n{gates}",
         state_dir.display()
     );
     let plan = Plan::from_text(&yaml, Path::new("proxy.yaml")).unwrap_or_else(|error| panic!("{error}"));
@@ -30,7 +34,7 @@ fn measuring(state_dir: &Path) -> Measuring {
         own: Own::default(),
         servers: BTreeMap::new(),
         traffic,
-        pace: watch::channel(Pace { interval: health::Settings::INTERVAL }).0,
+        pace: watch::channel(Pace::of_all(health::Settings::INTERVAL)).0,
         metrics: watch::channel(Arc::default()).0,
         custom: watch::channel(Custom::default()).1,
         remembered: Remembered::open(&plan.state_dir),
@@ -102,4 +106,34 @@ async fn what_is_borne_outlives_a_restart() {
     // It never ends by itself.
     assert!(tokio::time::timeout(Duration::ZERO, second.run(taken_up)).await.is_err());
     assert_eq!(borne(&gates).collect::<Vec<_>>(), [(LAG.to_owned(), 750.0)]);
+}
+
+/// A fine look at one metric asks for no other one, and what no gate is on is asked for each second.
+#[tokio::test]
+async fn each_metric_is_asked_for_as_often_as_a_gate_looks_at_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (gates, status, history, lag) in [
+        ("", 1000, 5000, 1000),
+        ("gates: { commit_delay: { threshold: 50ms }, queue_length: { threshold: 9 } }", 1000, 5000, 1000),
+        ("gates: { replication_lag: { threshold: 5s } }", 1000, 5000, 250),
+        ("gates: { replication_lag: { threshold: 1s }, threads_running: { threshold: 40 } }", 250, 5000, 100),
+        ("gates: { replication_lag: { threshold: 1s, mode: warn } }", 1000, 5000, 100),
+        ("gates: { replication_lag: { threshold: 1s, interval: 10s } }", 1000, 5000, 1000),
+        ("gates: { lock_waits: { threshold: 9 } }", 250, 5000, 1000),
+        ("gates: { connections_used: { threshold: 90%, interval: 50ms } }", 50, 5000, 1000),
+        ("gates: { history_list_length: { threshold: 9000 } }", 1000, 1000, 1000),
+        ("gates: { history_list_length: { threshold: 9000, interval: 100ms } }", 100, 100, 1000),
+        ("gates: { load_average: { threshold: 4, interval: 200ms } }", 200, 5000, 1000),
+    ] {
+        let mut measuring = measuring_for(gates, folder.path());
+        let ms = Duration::from_millis;
+        let awake = Pace { status: ms(status), history: ms(history), lag: ms(lag), custom: ms(0) };
+        measuring.set_pace();
+        assert_eq!(*measuring.pace.borrow(), awake, "{gates}");
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(3600)).unwrap();
+        let idle = Some((Duration::from_secs(10), Duration::from_secs(7)));
+        measuring.traffic = Traffic::new(idle, measuring.gates.in_flight(), long_ago);
+        measuring.tick(Instant::now());
+        assert_eq!(*measuring.pace.borrow(), Pace::of_all(Duration::from_secs(7)), "asleep, {gates}");
+    }
 }

@@ -1,6 +1,8 @@
 //! What a gate is on, and what follows from that.
 
-use health::{BuiltIn, Control, Unit};
+use std::time::Duration;
+
+use health::{BuiltIn, Control, Settings, Unit};
 use statement::Class;
 
 use crate::gate::{Metric, MetricQuestion, On};
@@ -80,6 +82,13 @@ impl<'m> Subject<'m> {
         match self {
             Subject::BuiltIn(metric) => Control::usual(*metric),
             Subject::Custom(_) => Control::Binary,
+        }
+    }
+
+    pub(super) fn usual_interval(&self, threshold: f64) -> Duration {
+        match self {
+            Subject::BuiltIn(metric) => Settings::usual_interval(*metric, threshold),
+            Subject::Custom(metric) => metric.interval,
         }
     }
 
