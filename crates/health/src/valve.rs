@@ -209,8 +209,9 @@ impl Valve {
         if let Flow::AtOnce(pool) = self.flow
             && pool < 1.0
         {
-            let longest = ran + LONGEST_REST;
-            let turn = Duration::try_from_secs_f64(ran.as_secs_f64() / pool).map_or(longest, |turn| turn.min(longest));
+            // By what was counted of it: the pool is made from that, and what is too long to be counted is nobody's turn.
+            let turn = Duration::try_from_secs_f64(counted / pool).unwrap_or(Duration::MAX);
+            let turn = turn.min(ran.saturating_add(LONGEST_REST));
             // Clocks do not ring by the microsecond: whoever was called late makes up for it.
             let began = now.checked_sub(ran).unwrap_or(now);
             let late = self.pause.map_or(Duration::ZERO, |due| began.saturating_duration_since(due)).min(BURST);

@@ -160,10 +160,43 @@ fn at_once_counts_and_under_one_pauses() {
     assert_eq!([0.0, 1.0, 2.0].map(|in_flight| valve.has_room(start, in_flight)), [true, true, false]);
     valve.set(Flow::AtOnce(0.25), start);
     assert_eq!([0.0, 1.0].map(|in_flight| valve.has_room(start, in_flight)), [true, false]);
+    usually_take(&mut valve, Duration::from_millis(100), start);
     valve.ended(Duration::from_millis(100), start);
     assert!(!valve.has_room(start + Duration::from_millis(299), 0.0));
     assert_eq!(valve.next(start), Some(start + Duration::from_millis(300)));
     assert!(valve.has_room(start + Duration::from_millis(300), 0.0));
+}
+
+/// Statements were as long as this for a while.
+fn usually_take(valve: &mut Valve, ran: Duration, now: Instant) {
+    let flow = valve.flow();
+    valve.set(Flow::Open, now);
+    (0..200).for_each(|_| valve.ended(ran, now));
+    valve.set(flow, now);
+}
+
+/// One that hung for a while, a second after each other, does not stop all others for as long again as it would have to run.
+#[test]
+fn after_one_that_hung_there_is_no_long_rest() {
+    let start = Instant::now();
+    let mut valve = Valve::default();
+    usually_take(&mut valve, Duration::from_micros(300), start);
+    let counted = valve.ran();
+    let pool = 0.12;
+    valve.set(Flow::AtOnce(pool), start);
+    let (mut count, mut free) = (0, start);
+    for ms in 0..10_000 {
+        let now = start + Duration::from_millis(ms);
+        while now >= free && valve.has_room(now.max(free), 0.0) {
+            count += 1;
+            let ran = if count % 400 == 0 { Duration::from_millis(100) } else { Duration::from_micros(300) };
+            free = now.max(free) + ran;
+            valve.ended(ran, free);
+        }
+    }
+    // As much as the pool was made for, by what was counted.
+    let share = (valve.ran() - counted) / (10.0 * pool);
+    assert!((0.95..1.05).contains(&share), "{share} of it, {count}");
 }
 
 /// Each runs for 0.1 ms, and a twenty-fifth at once is 400 a second, though whoever releases them comes only every
@@ -260,6 +293,7 @@ fn when_the_next_might_go() {
     }
     // One that runs a quarter of the time: after 100 ms it rests for 300.
     let mut valve = Valve::default();
+    usually_take(&mut valve, Duration::from_millis(100), start);
     valve.set(Flow::AtOnce(0.25), start);
     assert_eq!(valve.next(start), None, "it may go now");
     valve.ended(Duration::from_millis(100), after(100));
