@@ -38,6 +38,7 @@ use crate::listener::Accepted;
 use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
 use crate::shared::Shared;
+use crate::transport::Patience;
 use admission::port::{Gate, Permit, SessionState};
 
 use forward::Sent;
@@ -59,6 +60,8 @@ pub struct Session {
     in_flight: Option<Permit>,
     /// The command that is under way, for what is told to a client whose session is broken off.
     under_way: Option<UnderWay>,
+    /// Of that command, with its client.
+    patience: Patience,
     /// Whether the client has sent a command yet.
     asked: bool,
     /// Set where the upstream counts the packets of this reply otherwise than the client.
@@ -116,6 +119,7 @@ impl Session {
             under_way: None,
             asked: false,
             renumber: None,
+            patience: Patience::new(),
             server,
             entry,
             slots,
@@ -142,6 +146,7 @@ impl Session {
             return self.refuse(&request, &crate::error::ClientError::unknown_command()).await;
         };
         self.under_way = Some(UnderWay { sequence: request.header.sequence, answered: false, turn: Turn::Client });
+        self.patience = Patience::new();
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }

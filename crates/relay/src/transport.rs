@@ -8,14 +8,41 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// How long a peer may leave what it was sent unread. A server gives up after `net_write_timeout`, a minute; a client that
 /// never reads must not keep a session for ever, and neither must a server that hangs.
 const STALLED: Duration = Duration::from_secs(600);
 
-/// After this a peer does not read, rather than being about to.
-const BLOCKED: Duration = Duration::from_secs(1);
+/// How long a client may still keep a command waiting, all added up, before it runs at the client's pace: one that takes or sends a little
+/// each time is as slow as one that does nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Nothing, once it has ended.
+    left: Option<Duration>,
+}
+
+impl Patience {
+    const WHOLE: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new() -> Patience {
+        Patience { left: Some(Patience::WHOLE) }
+    }
+
+    /// Waits for what the client has to do; `blocked` is called once, when that has taken too long. As cancel safe as `waiting`.
+    pub(crate) async fn with<T>(&mut self, waiting: impl Future<Output = T>, blocked: impl FnOnce()) -> T {
+        let Some(left) = self.left else { return waiting.await };
+        let mut waiting = std::pin::pin!(waiting);
+        let begun = Instant::now();
+        if let Ok(done) = timeout(left, &mut waiting).await {
+            self.left = Some(left.saturating_sub(begun.elapsed()));
+            return done;
+        }
+        self.left = None;
+        blocked();
+        waiting.await
+    }
+}
 
 /// What [`Transport::send`] fails with then.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -52,27 +79,37 @@ impl Transport {
     /// been written.
     #[inline]
     pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.send_telling(bytes, &mut || {}).await
+        match self.send_at_once(bytes).await? {
+            None => Ok(()),
+            Some(rest) => Box::pin(self.send_slowly(rest)).await,
+        }
     }
 
-    /// The same; `blocked` is called if the peer has not taken it after [`BLOCKED`].
+    /// The same; `blocked` is called when the peer's patience has ended.
     #[inline]
-    pub async fn send_telling(&mut self, bytes: &[u8], blocked: &mut (dyn FnMut() + Send)) -> io::Result<()> {
+    pub(crate) async fn send_telling(
+        &mut self,
+        bytes: &[u8],
+        patience: &mut Patience,
+        blocked: impl FnOnce() + Send,
+    ) -> io::Result<()> {
+        match self.send_at_once(bytes).await? {
+            None => Ok(()),
+            Some(rest) => Box::pin(patience.with(self.send_slowly(rest), blocked)).await,
+        }
+    }
+
+    /// What the socket takes now; the rest, if there is one or nobody knows.
+    #[inline]
+    async fn send_at_once<'b>(&mut self, bytes: &'b [u8]) -> io::Result<Option<&'b [u8]>> {
         let written = poll_fn(|context| match Pin::new(&mut *self).poll_write(context, bytes) {
             Poll::Ready(written) => Poll::Ready(written),
             Poll::Pending => Poll::Ready(Ok(0)),
         })
         .await?;
         // Most of the time the socket takes all of it at once, and no clock is asked.
-        if written == bytes.len() && !matches!(self, Transport::Boxed(_)) {
-            return Ok(());
-        }
-        let mut sending = Box::pin(self.send_slowly(&bytes[written..]));
-        if let Ok(sent) = timeout(BLOCKED, &mut sending).await {
-            return sent;
-        }
-        blocked();
-        sending.await
+        let is_all = written == bytes.len() && !matches!(self, Transport::Boxed(_));
+        Ok((!is_all).then(|| &bytes[written..]))
     }
 
     async fn send_slowly(&mut self, mut bytes: &[u8]) -> io::Result<()> {

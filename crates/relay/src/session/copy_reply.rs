@@ -56,11 +56,11 @@ impl Session {
             under_way.answered = true;
         }
         let bytes = &self.upstream.input.unread()[..count];
-        let gate = &mut self.gate;
-        let mut blocked = || gate.blocked_on_client();
+        let (gate, patience) = (&mut self.gate, &mut self.patience);
+        let blocked = || gate.blocked_on_client();
         let sent = match &mut self.renumber {
-            None => self.client.transport.send_telling(bytes, &mut blocked).await,
-            Some(renumber) => self.client.transport.send_telling(&renumber.apply(bytes), &mut blocked).await,
+            None => self.client.transport.send_telling(bytes, patience, blocked).await,
+            Some(renumber) => self.client.transport.send_telling(&renumber.apply(bytes), patience, blocked).await,
         };
         self.upstream.input.consume(count);
         sent.map_err(SessionError::ClientIo)

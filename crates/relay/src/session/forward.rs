@@ -81,7 +81,8 @@ impl Session {
     /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
     pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
-        poll_fn(|context| {
+        let gate = &mut self.gate;
+        let more = poll_fn(|context| {
             handle.register(context.waker());
             if handle.signal() == Signal::Cut {
                 return Poll::Ready(Err(SessionError::Cut));
@@ -100,8 +101,8 @@ impl Session {
                 }
             }
             Poll::Pending
-        })
-        .await
+        });
+        self.patience.with(more, || gate.blocked_on_client()).await
     }
 
     /// An upstream that closed may have said why before: that is read as the reply, and then the end. One that only does

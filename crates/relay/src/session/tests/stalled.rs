@@ -96,3 +96,57 @@ async fn a_client_that_does_not_read_is_told_of_after_a_second() {
         assert_eq!(bench.gate.blocked(), told, "it has read all of it");
     }
 }
+
+/// Moments add up.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_a_little_at_a_time_is_told_of_too() {
+    for (each, told) in [(100, 0), (400, 1)] {
+        let bench = Bench::new();
+        let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
+        let command = packet(0, b"\x09");
+        pair.client_sends(&command).await;
+        pair.upstream_gets(&command).await;
+        let long = packet(1, &LONG);
+        pair.upstream_sends(&long).await;
+        for part in long.chunks(ROOM / 2) {
+            tokio::time::sleep(Duration::from_millis(each)).await;
+            pair.client_gets(part).await;
+        }
+        pair.is_in_sync().await;
+        assert_eq!(bench.gate.blocked(), told, "{each} ms each");
+    }
+}
+
+/// One that sends a file, or a long command, at its leisure keeps nobody else from running meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_send_is_told_of_after_a_second() {
+    let (file, end) = (packet(2, b"1\n"), packet(3, b""));
+    let command = packet(0, &[b"\x03SELECT '", &LONG[..], b"'"].concat());
+    for (sends_after, told) in [([999, 0], 0), ([1001, 0], 1), ([600, 600], 1), ([30_000, 30_000], 1)] {
+        let [first, second] = sends_after.map(Duration::from_millis);
+        let bench = Bench::new();
+        let mut pair = bench.session(Capabilities::empty());
+        pair.exchange(&packet(0, b"\x03LOAD DATA LOCAL INFILE 'f' INTO TABLE t"), &packet(1, b"\xFBf")).await;
+        tokio::time::sleep(first).await;
+        pair.client_sends(&file).await;
+        pair.upstream_gets(&file).await;
+        tokio::time::sleep(second).await;
+        assert_eq!((bench.gate.blocked(), bench.gate.settled()), (told, 0), "a file, after {sends_after:?} ms");
+        pair.client_sends(&end).await;
+        pair.upstream_gets(&end).await;
+        let ok = packet(4, &[0, 1, 0, 2, 0, 0, 0]);
+        pair.upstream_sends(&ok).await;
+        pair.client_gets(&ok).await;
+        pair.is_in_sync().await;
+
+        let bench = Bench::inspecting(ROOM);
+        let mut pair = bench.session(Capabilities::empty());
+        let parts = [&command[..3 * ROOM / 2], &command[3 * ROOM / 2..2 * ROOM], &command[2 * ROOM..]];
+        for (part, wait) in parts.into_iter().zip([first, second, Duration::ZERO]) {
+            pair.client_sends(part).await;
+            pair.upstream_gets(part).await;
+            tokio::time::sleep(wait).await;
+        }
+        assert_eq!(bench.gate.blocked(), told, "a command, after {sends_after:?} ms");
+    }
+}
