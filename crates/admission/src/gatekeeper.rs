@@ -10,16 +10,16 @@ use health::Flow;
 use identity::{Client as Known, Clients, Counts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use rules::{Mode, Timestamp};
+use rules::{LoginJudgement, Mode, Timestamp};
 use statement::ParseCache;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::connections::{Connections, Full};
 use crate::gates::{Gates, InFlight, ShardId};
-use crate::limits::{Limits, Need};
+use crate::limits::Limits;
 use crate::login::Login;
-use crate::policy::Policy;
+use crate::policy::{Placed, Policy};
 use crate::port::{Admission, Client, Gate, Refusal};
 use crate::refusal::{Reason, Words, too_many_connections};
 use crate::room::Room;
@@ -191,24 +191,15 @@ impl Gatekeeper {
     fn pass_login_gates(&self, policy: &Policy, login: &Login) -> Result<(), Refusal> {
         let who = Who::new(policy, login.identities(&policy.identity));
         let concerning = policy.gates.concerning_login(&who, login.schema.as_deref());
-        let restricting = concerning.enforced & self.gates.restricting();
-        let warning = concerning.warned & self.gates.warning();
-        if restricting | warning == 0 {
+        if concerning.enforced | concerning.warned == 0 {
             return Ok(());
         }
         let judged = who.judge_login(policy, login.schema.as_deref(), self.now());
         for placed in policy.gates.iter().filter(|placed| !judged.skips(placed.name())) {
-            if self.limits.flow(placed.slot) == Flow::Waking {
-                // Nobody has measured yet: one login is not what a server breaks by, and the next is judged.
-                self.gates.want();
-                continue;
-            }
-            let needs = [Need::gate(placed.slot)];
-            let stops = |limits: &Arc<Limits>| limits.take(&needs).is_none();
-            if placed.slot.bit() & warning != 0 && stops(&self.shadows) {
+            if concerning.warned & placed.slot.bit() != 0 && self.stops_login(placed, &judged, &self.shadows) {
                 self.gates.login_stopped(placed.name(), Mode::Warn);
             }
-            if placed.slot.bit() & restricting != 0 && stops(&self.limits) {
+            if concerning.enforced & placed.slot.bit() != 0 && self.stops_login(placed, &judged, &self.limits) {
                 self.gates.login_stopped(placed.name(), Mode::Enforce);
                 return Err(too_many_connections(&Words {
                     rule: placed.name(),
@@ -220,6 +211,17 @@ impl Gatekeeper {
             }
         }
         Ok(())
+    }
+
+    fn stops_login(&self, placed: &Placed, judged: &LoginJudgement<'_>, limits: &Arc<Limits>) -> bool {
+        if limits.flow(placed.slot) == Flow::Waking {
+            // Nobody has measured yet: one login is not what a server breaks by, and the next is judged.
+            self.gates.want();
+            return false;
+        }
+        let own = placed.gate.settings.threshold;
+        let needs = placed.needs(judged.threshold(placed.name(), own), true).collect::<Vec<_>>();
+        limits.take(&needs).is_none()
     }
 
     /// What a client without room under `max_connections` gets.
@@ -247,14 +249,18 @@ impl Admission for Arc<Gatekeeper> {
     /// Nothing is remembered of one who may be anybody.
     fn may_connect(&self, client: &Client<'_>) -> Result<(), Refusal> {
         let policy = self.policy.load();
-        let gated = policy.gates.look_at_logins();
-        if !policy.limits_connections() && !gated {
+        if policy.gates.look_at_logins() {
+            self.pass_login_gates(&policy, &Login::new(client))?;
+        }
+        self.may_become(client)
+    }
+
+    fn may_become(&self, client: &Client<'_>) -> Result<(), Refusal> {
+        let policy = self.policy.load();
+        if !policy.limits_connections() {
             return Ok(());
         }
         let login = Login::new(client);
-        if gated {
-            self.pass_login_gates(&policy, &login)?;
-        }
         self.connections.look(&login, self.now()).map_err(|full| {
             let identities = login.identities(&policy.identity);
             self.too_many(&full, identities.claimed.name.as_str())

@@ -119,14 +119,7 @@ impl Policy {
             if fields.skips(name) {
                 continue;
             }
-            let threshold = fields.threshold(name, own);
-            // A looser one is an exemption up to it.
-            if threshold <= own && restricting {
-                needs.push(Need::gate(placed.slot));
-            }
-            if threshold != own {
-                needs.push(Need::under(placed.slot, threshold));
-            }
+            needs.extend(placed.needs(fields.threshold(name, own), restricting));
         }
         needs
     }

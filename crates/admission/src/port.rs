@@ -24,6 +24,12 @@ pub trait Admission: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Whether one who is connected may be this one from now on. It is no further connection, so no gate on logins is asked.
+    fn may_become(&self, client: &Client<'_>) -> Result<(), Refusal> {
+        let _ = client;
+        Ok(())
+    }
+
     /// A client has logged in.
     fn enter(&self, client: &Client<'_>) -> Result<Box<dyn Gate>, Refusal>;
 }

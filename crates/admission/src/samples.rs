@@ -82,7 +82,7 @@ pub(crate) fn set(lines: &[&str]) -> RuleSet {
     RuleSet::new(lines.iter().map(|line| rule(line)).collect(), &|_| None)
 }
 
-/// `name metric 5 | user=etl | binary warn reject delay=2000 trickle=0 stale=closed`: a gate with the defaults that
+/// `name metric 5 | user=etl | binary warn reject delay=2000 trickle=0 stale=closed logins`: a gate with the defaults that
 /// the configuration gives, but refusals and trickles only where they are asked for.
 pub(crate) fn gate(line: &str) -> Gate {
     let columns: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -117,6 +117,7 @@ pub(crate) fn gate(line: &str) -> Gate {
             "after_reads" => gate.max_delay_after_reads = Duration::from_millis(value.parse().unwrap()),
             "warn" => gate.mode = Mode::Warn,
             "off" => gate.mode = Mode::Off,
+            "logins" => (gate.logins, gate.classes) = (true, Vec::new()),
             control => gate.settings.control = Control::named(control).unwrap_or_else(|| panic!("{line}")),
         }
     }

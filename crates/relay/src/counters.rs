@@ -42,7 +42,7 @@ counters! {
     LimitUnauthenticated "limit_unauthenticated_hit" "Connections refused by limits.unauthenticated.",
     LimitPerAddress "limit_per_address_hit" "Connections refused by limits.per_address.",
     LimitPerUser "limit_per_user_hit" "Logins refused by limits.per_user.",
-    LimitMaxConnections "limit_max_connections_hit" "Logins refused by a rule's max_connections.",
+    LimitMaxConnections "limit_max_connections_hit" "Logins refused by a rule's max_connections, or by a gate on logins.",
     LimitUpstreamLogins "limit_upstream_logins_hit" "Logins that found no free place among limits.upstream_logins in time.",
     UpstreamUnreachable "upstream_unreachable" "Dials to the upstream that failed or timed out.",
     UpstreamRefused "upstream_refused" "Upstream connections answered by an error instead of a greeting.",

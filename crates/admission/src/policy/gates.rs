@@ -8,7 +8,7 @@ use statement::Class;
 use tokio::time::Instant;
 
 use crate::attempt::Attempt;
-use crate::limits::Slot;
+use crate::limits::{Need, Slot};
 use crate::who::Who;
 
 /// A gate as it is configured.
@@ -46,6 +46,15 @@ pub struct Placed {
 impl Placed {
     pub fn name(&self) -> &Arc<str> {
         &self.gate.settings.name
+    }
+
+    /// What one needs of it who has this threshold there: its leave, and to be under that.
+    pub(crate) fn needs(&self, threshold: f64, restricting: bool) -> impl Iterator<Item = Need> + use<> {
+        let own = self.gate.settings.threshold;
+        // A looser one is an exemption up to it.
+        let gate = (threshold <= own && restricting).then(|| Need::gate(self.slot));
+        let under = (threshold != own).then(|| Need::under(self.slot, threshold));
+        gate.into_iter().chain(under)
     }
 }
 

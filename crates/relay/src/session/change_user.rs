@@ -56,7 +56,7 @@ impl Session {
             ..self.facts.clone()
         };
         if other_user
-            && let Err(Refusal { code, sqlstate, message }) = self.shared.admission.may_connect(&facts.client())
+            && let Err(Refusal { code, sqlstate, message }) = self.shared.admission.may_become(&facts.client())
         {
             self.shared.counters.add(Counter::LimitMaxConnections);
             return self.refuse(request, &ClientError { code, sqlstate, message }).await;

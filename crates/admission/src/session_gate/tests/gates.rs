@@ -5,9 +5,9 @@ use std::time::Duration;
 use health::{Reading, Unknown};
 use tokio::time::{Instant, advance};
 
-use crate::port::Verdict;
+use crate::port::{Admission, Verdict};
 use crate::refusal::Reason;
-use crate::stage::{At, Session, Setup, Stage, times};
+use crate::stage::{At, Session, Setup, Stage, Who, times};
 use crate::stats::Effect;
 
 const READ: &str = "SELECT * FROM t";
@@ -274,6 +274,44 @@ async fn connections_used_stops_logins_and_never_queries() {
     assert_eq!(at_once(&mut early, &[READ, WRITE, DDL]).await, [true; 3]);
     let seen = stage.keeper.gates().seen();
     assert_eq!(seen[0].logins_stopped, 1);
+}
+
+/// Rules set thresholds at login too; a gate may concern the logins of some only, or be on another metric, or only warn.
+#[tokio::test(start_paused = true)]
+async fn logins_are_stopped_by_who_they_are() {
+    let stage = gated(
+        &["used connections_used 0.9 | | binary"],
+        &["strict | user=strict | threshold=used:0.5", "loose | user=loose | threshold=used:0.97"],
+    );
+    for (value, passes) in
+        [(0.4, [true, true, true]), (0.6, [true, false, true]), (0.95, [false, false, true]), (0.98, [false; 3])]
+    {
+        stage.measure(&[("connections_used", value)]).await;
+        let seen = ["app", "strict", "loose"].map(|who| stage.may_connect(who).is_ok());
+        assert_eq!(seen, passes, "at {value}");
+    }
+
+    let stage = gated(&["threads threads_running 40 | user=batch | binary logins"], &[]);
+    let mut early = stage.login("batch");
+    stage.measure(&[("threads_running", 50.0)]).await;
+    assert_eq!(["app", "batch"].map(|who| stage.may_connect(who).is_ok()), [true, false]);
+    assert_eq!(at_once(&mut early, &[READ, WRITE, DDL]).await, [true; 3], "it concerns logins alone");
+
+    let stage = gated(&["used connections_used 0.9 | | binary warn"], &[]);
+    stage.measure(&[("connections_used", 0.95)]).await;
+    assert!(stage.may_connect("app").is_ok());
+    assert_eq!(stage.keeper.gates().seen()[0].logins_stopped, 1, "it would have been");
+}
+
+/// Another user on the same connection is no further connection.
+#[tokio::test(start_paused = true)]
+async fn who_changes_its_user_does_not_connect() {
+    let stage = gated(&["used connections_used 0.9 | | binary"], &["few | user=app | connections=1"]);
+    stage.measure(&[("connections_used", 0.95)]).await;
+    let becomes = |who: &str| stage.keeper.may_become(&Who::new(who).client());
+    assert!(stage.may_connect("app").is_err() && becomes("app").is_ok());
+    let _only = stage.login("app");
+    assert!(becomes("app").is_err(), "a rule's own limit counts");
 }
 
 #[tokio::test(start_paused = true)]
