@@ -12,7 +12,7 @@ use super::lag::Locked;
 use super::{
     before, cluster, everything_is_known, gated, login, printed_grants, until_passes, until_refused, while_they_run,
 };
-use crate::harness::{Tollgate, wait_until};
+use crate::harness::{Raw, Tollgate, wait_until};
 use crate::rules::{Answer, run};
 
 /// The primary says who follows it, to the user that `tollgate grants` makes; and that one's lag closes the gate.
@@ -106,6 +106,36 @@ fn slow_commits_stop_writes() {
         assert_eq!(run(&mut raw, read), Answer::Done, "reads commit nothing");
     });
     // Nothing commits: there is nothing to measure, and nothing speaks against more.
+    until_passes(&mut raw, write);
+}
+
+/// Commits that do not come back at all are not nothing to measure.
+#[test]
+fn commits_that_hang_stop_writes() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.slow (a INT)").expect("a table");
+    let tollgate = gated(
+        &cluster,
+        "probe: { PROBE }\ngates: { commit_delay: { threshold: 200ms, control: binary, match: { user: app }, \
+         action: reject, trickle: 0 } }\n",
+    );
+    let mut raw = login(&tollgate, APP);
+    let write = "INSERT INTO test.slow VALUES (1)";
+    until_passes(&mut raw, write);
+    let mut held = Raw::login(cluster.primary.address(), APP);
+    assert_eq!(run(&mut held, "FLUSH TABLES WITH READ LOCK"), Answer::Done);
+    let hang = (0..3).map(|_| login(&tollgate, ETL)).map(|mut raw| std::thread::spawn(move || run(&mut raw, write)));
+    let hang: Vec<_> = hang.collect();
+    // Before, it was closed for nobody: what has not ended was not measured.
+    wait_until("a delay that grows", || {
+        let gate = tollgate.gate("commit_delay");
+        gate["state"] == "closed" && gate["value"].as_f64().is_some_and(|delay| delay > 2.0)
+    });
+    until_refused(&mut raw, write, "commit_delay");
+    assert_eq!(run(&mut held, "UNLOCK TABLES"), Answer::Done);
+    for raw in hang {
+        assert_eq!(raw.join().expect("a thread"), Answer::Done);
+    }
     until_passes(&mut raw, write);
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Shard {
     transactions: AtomicU64,
     rows: AtomicU64,
     by_class: [AtomicI32; Class::ALL.len()],
+    /// Of what runs now, COMMITs and writes that commit by themselves.
+    committing: AtomicI32,
     /// How many more that lock or write may begin before somebody should look whether it is too much.
     unlooked: AtomicI64,
     /// For gates that do not concern everybody.
@@ -128,6 +130,20 @@ impl InFlight {
                 count.fetch_add(by, Ordering::Relaxed);
             }
         }
+    }
+
+    /// One begins to commit (1), or has done so or failed (−1).
+    #[inline]
+    pub(crate) fn commits(&self, shard: ShardId, by: i32) {
+        if let Some(shard) = self.shards.get(shard.0) {
+            shard.committing.fetch_add(by, Ordering::Relaxed);
+        }
+    }
+
+    /// COMMITs, and writes that commit by themselves, that run now.
+    pub fn committing(&self) -> u32 {
+        let sum = self.shards.iter().map(|shard| shard.committing.load(Ordering::Relaxed)).sum::<i32>();
+        u32::try_from(sum).unwrap_or(0)
     }
 
     /// It has been committed.

@@ -16,6 +16,7 @@ pub(super) struct Running {
     statement: Option<Statement>,
     /// A transaction was open when the last reply ended.
     in_transaction: bool,
+    autocommit: bool,
     /// Rows that the open transaction has changed.
     rows: u64,
     /// What gates expect of the unit.
@@ -33,11 +34,14 @@ struct Statement {
     counts: bool,
     /// If it succeeds, what its transaction had done before is kept or gone, whether or not another begins with it.
     ends: bool,
+    /// How long it takes is how long a commit takes: a COMMIT, or a write by itself. What a routine does besides, nobody knows, and what
+    /// DDL does takes as long as the table is large.
+    commits: bool,
 }
 
 impl Running {
     pub(super) fn new(shard: ShardId) -> Running {
-        Running { shard, statement: None, in_transaction: false, rows: 0, charges: Vec::new() }
+        Running { shard, statement: None, in_transaction: false, autocommit: true, rows: 0, charges: Vec::new() }
     }
 
     pub(super) fn shard(&self) -> ShardId {
@@ -48,8 +52,12 @@ impl Running {
     #[inline]
     pub(super) fn begin(&mut self, gates: &Gates, facts: &Facts, concerning: Concerning, asked: u64) {
         let begun = gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
+        let commits = facts.class == Class::Write && self.autocommit && !self.in_transaction;
+        if commits {
+            gates.in_flight().commits(self.shard, 1);
+        }
         let sent = Instant::now();
-        self.statement = Some(Statement { facts: *facts, sent, concerning, asked, counts: true, ends: false });
+        self.statement = Some(Statement { facts: *facts, sent, concerning, asked, counts: true, ends: false, commits });
         if begun == Begun::Look {
             gates.glance_from(self.shard, sent.into_std());
         }
@@ -60,6 +68,9 @@ impl Running {
         self.begin(gates, facts, Concerning::default(), 0);
         if let Some(statement) = &mut self.statement {
             statement.ends = true;
+            if !facts.rolls_back && !std::mem::replace(&mut statement.commits, true) {
+                gates.in_flight().commits(self.shard, 1);
+            }
         }
     }
 
@@ -84,6 +95,7 @@ impl Running {
     #[inline]
     pub(super) fn settle(&mut self, gates: &Gates, limits: &Limits, outcome: &Outcome) {
         let was_open = std::mem::replace(&mut self.in_transaction, outcome.session.in_transaction);
+        self.autocommit = outcome.session.autocommit;
         let Some(statement) = self.statement.take() else {
             // What is never held may end a transaction too: SET autocommit=1, UNLOCK TABLES. That it was open at all shows that
             // nothing has rolled it back.
@@ -104,7 +116,7 @@ impl Running {
         let ended = !self.in_transaction || crossed || (statement.ends && outcome.succeeded);
         let lost = outcome.deadlocked && was_open && !crossed;
         let committed = ended && !lost && self.committed(&facts, outcome);
-        gates.took(self.shard, facts.class, sent.elapsed(), committed && outcome.succeeded);
+        gates.took(self.shard, facts.class, sent.elapsed(), statement.commits && committed && outcome.succeeded);
         end(self.shard, gates, limits, &statement);
         if ended {
             self.unit_ended(gates, committed);
@@ -156,9 +168,12 @@ impl Running {
 
 /// It runs no more. Somebody may wait for that.
 fn end(shard: ShardId, gates: &Gates, limits: &Limits, statement: &Statement) {
-    let Statement { facts, sent, concerning, asked, counts, .. } = statement;
+    let Statement { facts, sent, concerning, asked, counts, commits, .. } = statement;
     if !counts {
         return;
+    }
+    if *commits {
+        gates.in_flight().commits(shard, -1);
     }
     gates.in_flight().end(shard, facts.class, concerning.choosy);
     if gates.restricting() & (concerning.enforced | asked) != 0 {

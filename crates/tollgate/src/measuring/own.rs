@@ -12,11 +12,16 @@ const EVERY: Duration = Duration::from_millis(100);
 /// How long a look counts: the delay of commits is the median of this.
 const WINDOWS: usize = 10;
 
+/// A single one may wait for a lock, and says nothing of what others would meet.
+const SEVERAL: u32 = 2;
+
 #[derive(Debug, Default)]
 pub(super) struct Own {
     look: Look,
     last: Option<Instant>,
     windows: std::collections::VecDeque<Window>,
+    /// Since when several are being committed and nothing has come back.
+    hangs_since: Option<Instant>,
 }
 
 impl Own {
@@ -28,12 +33,27 @@ impl Own {
         if self.windows.len() >= WINDOWS {
             self.windows.pop_front();
         }
-        self.windows.push_back(self.look.look(keeper.gates().in_flight()));
+        let in_flight = keeper.gates().in_flight();
+        let window = self.look.look(in_flight);
+        match window.commits().is_none() && in_flight.committing() >= SEVERAL {
+            true => _ = self.hangs_since.get_or_insert(now),
+            false => self.hangs_since = None,
+        }
+        self.windows.push_back(window);
         let waiting = Reading::of(keeper.queue_length() as f64);
-        let commits = self.commits().map_or(Reading::Idle, |took| Reading::of(took.p50));
+        let commits = self.commit_delay(now);
         for (metric, reading) in [(BuiltIn::QueueLength, waiting), (BuiltIn::CommitDelay, commits)] {
             let metric = metric.as_str().into();
             board.report(Report { metric, server: "proxy".into(), reading, at: now, applied: None });
+        }
+    }
+
+    /// The median of the last second. What has not come back in all of it takes at least so long, and is no reason to let more come.
+    fn commit_delay(&self, now: Instant) -> Reading {
+        match (self.commits(), self.hangs_since) {
+            (Some(took), _) => Reading::of(took.p50),
+            (None, Some(since)) => Reading::of(now.saturating_duration_since(since).as_secs_f64()),
+            (None, None) => Reading::Idle,
         }
     }
 

@@ -314,6 +314,39 @@ async fn who_changes_its_user_does_not_connect() {
     assert!(becomes("app").is_err(), "a rule's own limit counts");
 }
 
+/// The delay of commits is that of COMMIT, and of writes that commit by themselves; of what else commits nobody knows what it did besides.
+#[tokio::test(start_paused = true)]
+async fn what_takes_as_long_as_a_commit() {
+    for (before, sql, commits) in [
+        (&[][..], WRITE, true),
+        (&[], READ, false),
+        (&[], CALL, false),
+        (&[], UNPARSED, false),
+        (&[], DDL, false),
+        (&["BEGIN"], WRITE, false),
+        (&["SET AUTOCOMMIT = 0"], WRITE, false),
+        (&["BEGIN", WRITE], WRITE, false),
+        (&["BEGIN", WRITE], "COMMIT", true),
+        (&["SET AUTOCOMMIT = 0", WRITE], "COMMIT", true),
+        (&["BEGIN", WRITE], "ROLLBACK", false),
+    ] {
+        let stage = gated(&[], &[]);
+        let in_flight = stage.keeper.gates().in_flight();
+        let mut session = stage.login("app");
+        for sql in before {
+            assert_eq!(session.at(sql).await, At::Once);
+        }
+        let mut look = crate::gates::Look::default();
+        look.look(in_flight);
+        assert!(matches!(session.ask(sql), Verdict::Pass(_)));
+        assert_eq!(in_flight.committing(), u32::from(commits), "while it runs: {before:?} {sql}");
+        advance(Duration::from_millis(300)).await;
+        session.answer(sql, true);
+        let took = look.look(in_flight).commits().map(|took| took.count);
+        assert_eq!((in_flight.committing(), took), (0, commits.then_some(1)), "{before:?} {sql}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn permits_are_had_by_what_runs_upstream_and_by_nothing_else() {
     let stage = gated(&["threads threads_running 40 | | permits"], &[]);
