@@ -27,8 +27,12 @@ const LEARNS: f64 = 0.05;
 /// No unit is taken for more than so many times of what one usually is.
 const UNUSUAL: f64 = 20.0;
 
-/// However short statements are, one may take this.
+/// What one is taken to run for at first.
 const SHORT: f64 = 0.001;
+
+/// However short they are, one may take this. Not more: before a quick server twenty times a millisecond are counted as three hundred
+/// statements, and for as long as these would have taken everybody rests.
+const SHORTEST: f64 = 0.000_1;
 
 #[derive(Debug)]
 pub struct Valve {
@@ -203,7 +207,7 @@ impl Valve {
     /// One that ran for so long has ended.
     pub fn ended(&mut self, ran: Duration, now: Instant) {
         // One that waited for a lock until it gave up says nothing of what a second of running brings about.
-        let counted = ran.as_secs_f64().min(UNUSUAL * self.mean_ran.max(SHORT));
+        let counted = ran.as_secs_f64().min(UNUSUAL * self.mean_ran.max(SHORTEST));
         self.ran += counted;
         self.mean_ran += LEARNS * (counted - self.mean_ran);
         if let Flow::AtOnce(pool) = self.flow
