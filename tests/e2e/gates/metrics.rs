@@ -81,6 +81,10 @@ fn a_page_closes_a_gate_and_opens_it() {
     assert_eq!(tollgate.gate("storage")["value"], 10.5);
     assert_eq!(run(&mut raw, "SELECT COUNT(*) FROM test.paged"), Answer::Done);
     // Under the threshold, and not yet by a fifth.
+    *number.lock().expect("a number") = 8.5;
+    wait_until("the gate to see it", || tollgate.gate("storage")["value"] == 8.5);
+    assert_eq!(tollgate.gate("storage")["state"], "closed");
+    until_refused(&mut raw, write, "storage");
     *number.lock().expect("a number") = 7.5;
     until_passes(&mut raw, write);
 }
