@@ -323,9 +323,10 @@ impl Gate {
 
     /// What the law says of this.
     fn limit(&mut self, value: f64, observed: &Observation<'_>) -> Limit {
-        let Settings { threshold, interval, trickle, .. } = self.settings;
+        let Settings { threshold, scope, interval, trickle, .. } = self.settings;
         let backlog = Backlog {
             replicas: observed.replicas,
+            over: scope.over,
             work: observed.work,
             waiting: observed.waiting,
             in_flight: observed.in_flight,

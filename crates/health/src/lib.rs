@@ -30,6 +30,6 @@ pub use board::{Aggregate, Board, Replica};
 pub use gate::{Flow, Gate, Observation, State};
 pub use metric::{BuiltIn, MetricName, ServerName, Unit};
 pub use reading::{Reading, Report, Unknown};
-pub use settings::{Control, OnStale, Scope, Settings};
+pub use settings::{Control, OnStale, Over, Scope, Settings};
 pub use valve::Valve;
 pub use work::{Work, WorkLog};

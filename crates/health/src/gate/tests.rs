@@ -1,5 +1,6 @@
 use super::*;
 use crate::metric::BuiltIn;
+use crate::settings::Over;
 
 /// A gate, its clock, and a metric that is set by hand.
 struct Stage {
@@ -299,4 +300,39 @@ fn a_changed_control_lets_out_no_herd() {
     stage.gate.change(other);
     let (_, flow) = stage.after(250, Known(4.5));
     assert!(matches!(flow, Flow::AtOnce(few) if few <= 2.0), "{flow}");
+}
+
+/// One replica keeps up, the other is stuck: what decides the value decides the pace.
+#[test]
+fn the_scope_counts_for_the_pace_too() {
+    for control in [Control::Paced, Control::Permits] {
+        for (over, then) in [
+            (Over::Max, (State::Closed, Flow::Trickle(1.0))),
+            (Over::Avg, (State::Closed, Flow::Trickle(1.0))),
+            (Over::Min, (State::Open, Flow::Open)),
+        ] {
+            let mut settings = Settings { control, ..Settings::new(BuiltIn::ReplicationLag, 5.0) };
+            settings.scope.over = over;
+            let mut gate = Gate::new(settings);
+            let start = Instant::now();
+            for n in 1..=20 {
+                let now = start + Duration::from_millis(250 * n);
+                let work = Work { transactions: 10.0 * n as f64, rows: 0.0 };
+                let replica = |server: &str, lag, applied| Replica { server: server.into(), lag, applied, at: now };
+                let replicas = [replica("a", 0.1, Some(work)), replica("b", 1000.0, Some(Work::NONE))];
+                let lag = over.of(replicas.iter().map(|replica| replica.lag)).unwrap();
+                gate.observe(&Observation {
+                    now,
+                    aggregate: Known(lag),
+                    replicas: &replicas,
+                    work,
+                    in_flight: 1.0,
+                    ran: 0.1 * n as f64,
+                    waiting: 0,
+                    asleep: false,
+                });
+            }
+            assert_eq!((gate.state(), gate.flow()), then, "{control} {over}");
+        }
+    }
 }
