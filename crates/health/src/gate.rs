@@ -373,12 +373,21 @@ impl Gate {
             (OnStale::HoldLast, Flow::Waking) => Flow::Open,
             (OnStale::HoldLast, flow) => flow,
         };
-        if !matches!(flow, Flow::Trickle(_)) {
+        if !self.is_as_good_as_closed(flow) {
             self.is_not_closed();
         } else if self.is_given_up(f64::INFINITY, now) {
             return (State::GivenUp, Flow::Open);
         }
         (State::Stale(why), flow)
+    }
+
+    /// It lets no more through than it would if it were closed.
+    fn is_as_good_as_closed(&self, flow: Flow) -> bool {
+        match flow {
+            Flow::Trickle(_) => true,
+            Flow::Paced(pace) => pace.transactions_a_second() <= self.settings.trickle,
+            Flow::Open | Flow::AtOnce(_) | Flow::Waking => false,
+        }
     }
 
     /// It has been closed for `max_closed` and nothing got better.

@@ -336,3 +336,35 @@ fn the_scope_counts_for_the_pace_too() {
         }
     }
 }
+
+/// A replica had stopped to apply when it was last heard of, at a lag under the threshold: then nothing passed, and nothing ever would.
+#[test]
+fn a_pace_of_nothing_that_is_held_is_given_up_too() {
+    for (behind, then) in [(40.0, State::GivenUp), (2.0, State::Stale(Unknown::Unreachable))] {
+        let mut settings = Settings { trickle: 0.0, ..Settings::new(BuiltIn::ReplicationLag, 5.0) };
+        settings.on_stale = OnStale::HoldLast;
+        let mut stage = stage(settings);
+        stage.waiting = 9;
+        for n in 1..=20 {
+            // It applies 100 a second.
+            let applied = Work { transactions: 25.0 * f64::from(n), rows: 0.0 };
+            let work = applied + Work { transactions: 100.0 * behind, rows: 0.0 };
+            stage.now += Duration::from_millis(250);
+            let replica = Replica { server: "r".into(), lag: 2.0, applied: Some(applied), at: stage.now };
+            stage.gate.observe(&Observation {
+                now: stage.now,
+                aggregate: Known(2.0),
+                replicas: &[replica],
+                work,
+                in_flight: 0.0,
+                ran: 0.0,
+                waiting: stage.waiting,
+                asleep: false,
+            });
+        }
+        let Flow::Paced(pace) = stage.gate.flow() else { panic!("{}", stage.gate.flow()) };
+        assert_eq!(pace.budget <= 0.0, then == State::GivenUp, "{pace:?}");
+        assert_eq!(stage.after(6000, LOST), (State::Stale(Unknown::Unreachable), Flow::Paced(pace)));
+        assert_eq!(stage.after(600_000, LOST).0, then, "{behind} s behind");
+    }
+}
