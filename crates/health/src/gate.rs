@@ -371,6 +371,8 @@ impl Gate {
             (OnStale::Closed, _) => closed,
             // Before anybody knew anything there is nothing to hold on to.
             (OnStale::HoldLast, Flow::Waking) => Flow::Open,
+            // What is held then is that it was given up.
+            (OnStale::HoldLast, _) if self.forced => closed,
             (OnStale::HoldLast, flow) => flow,
         };
         if !self.is_as_good_as_closed(flow) {

@@ -366,5 +366,6 @@ fn a_pace_of_nothing_that_is_held_is_given_up_too() {
         assert_eq!(pace.budget <= 0.0, then == State::GivenUp, "{pace:?}");
         assert_eq!(stage.after(6000, LOST), (State::Stale(Unknown::Unreachable), Flow::Paced(pace)));
         assert_eq!(stage.after(600_000, LOST).0, then, "{behind} s behind");
+        assert_eq!(stage.after(250, LOST).0, then, "it stays so");
     }
 }
