@@ -1,5 +1,6 @@
 use super::*;
 use crate::metric::BuiltIn;
+use crate::ramp::GROWS_BY;
 use crate::settings::Over;
 
 /// A gate, its clock, and a metric that is set by hand.
@@ -145,7 +146,7 @@ fn who_waited_does_not_come_all_at_once() {
         let mut before = 1.0;
         for _ in 0..8 {
             let Flow::AtOnce(now) = stage.after(6000, reopens).1 else { panic!("a herd") };
-            assert!(now <= before + f64::max(1.0, before * RAMP), "{before} → {now}");
+            assert!(now <= before + f64::max(1.0, before * GROWS_BY), "{before} → {now}");
             (before, stage.in_flight) = (now, now.floor());
         }
         stage.waiting = 0;
