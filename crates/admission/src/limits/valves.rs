@@ -72,8 +72,10 @@ impl Valves {
     pub(super) fn is_under(&self, slot: Slot, threshold: f64) -> bool {
         let Some(gate) = self.gates.get(slot.index()) else { return true };
         match (gate.value, gate.valve.flow()) {
+            // What was true before a pause says nothing.
+            (_, Flow::Waking) => false,
             (Some(value), _) => value <= threshold,
-            (None, Flow::Trickle(_) | Flow::Waking) => false,
+            (None, Flow::Trickle(_)) => false,
             (None, Flow::Open | Flow::Paced(_) | Flow::AtOnce(_)) => true,
         }
     }

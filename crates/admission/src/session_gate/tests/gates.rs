@@ -169,6 +169,22 @@ async fn a_claim_makes_no_gate_easier() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_rules_threshold_is_not_judged_by_what_was_true_before_a_pause() {
+    for rule in ["loose | user=app | threshold=replication_lag:10", "strict | user=app | threshold=replication_lag:4"] {
+        let stage = gated(&[LAG], &[rule]);
+        stage.measure(&[("replication_lag", 3.0)]).await;
+        let mut session = stage.login("app");
+        assert_eq!(session.at(WRITE).await, At::Once, "{rule}");
+        stage.measured_asleep(&[("replication_lag", Reading::Value(3.0))]);
+        let verdict = session.ask(WRITE);
+        assert!(matches!(verdict, Verdict::Hold(_)), "{rule}: nobody has looked");
+        let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
+        stage.measure(&[("replication_lag", 3.0)]).await;
+        waits.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_gate_that_only_warns_counts_what_it_would_have_done() {
     let stage = gated(&["lag replication_lag 5 | | binary warn"], &["exempt | user=exempt | exempt"]);
     for (lag, warned) in [(1.0, 0), (6.0, 3)] {
