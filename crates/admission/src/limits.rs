@@ -8,6 +8,7 @@ mod need;
 mod pools;
 mod shares;
 mod taken;
+mod thresholds;
 mod valves;
 
 pub use fair_queue::{Ticket, Waiter};

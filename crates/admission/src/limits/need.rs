@@ -20,8 +20,12 @@ impl Slot {
     }
 
     /// Of a word of bits, the slots.
-    pub fn all(bits: u64) -> impl Iterator<Item = Slot> {
-        (0..64).filter(move |slot| bits >> slot & 1 == 1).map(Slot)
+    pub fn all(mut bits: u64) -> impl Iterator<Item = Slot> {
+        std::iter::from_fn(move || {
+            let lowest = bits.trailing_zeros();
+            bits &= bits.checked_sub(1)?;
+            u8::try_from(lowest).ok().map(Slot)
+        })
     }
 }
 
@@ -67,4 +71,18 @@ pub(super) fn key(needs: &[Need]) -> Needs {
     things.sort_unstable();
     things.dedup();
     things.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_bits_is_its_slots() {
+        for slots in [vec![], vec![0], vec![63], vec![0, 5, 6, 63]] {
+            let slots: Vec<Slot> = slots.into_iter().map(Slot).collect();
+            let bits = slots.iter().fold(0, |bits, slot| bits | slot.bit());
+            assert_eq!(Slot::all(bits).collect::<Vec<_>>(), slots);
+        }
+    }
 }

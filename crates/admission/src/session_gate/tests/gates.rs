@@ -168,6 +168,36 @@ async fn a_claim_makes_no_gate_easier() {
     }
 }
 
+/// As before the gate itself.
+#[tokio::test(start_paused = true)]
+async fn who_waited_for_a_rules_threshold_does_not_come_all_at_once() {
+    let gate = "threads threads_running 60 | | permits delay=600000";
+    let stage = gated(&[gate], &["batch | user=batch | threshold=threads:20"]);
+    stage.measure(&[("threads_running", 21.0)]).await;
+    let waiting: Vec<_> = (0..100)
+        .map(|_| {
+            let mut session = stage.login("batch");
+            let verdict = session.ask(READ);
+            tokio::spawn(async move {
+                let permit = session.admitted(verdict).await.unwrap();
+                // Its statement runs on.
+                (session, permit)
+            })
+        })
+        .collect();
+    assert_eq!(stage.login("app").at(READ).await, At::Once);
+    stage.measure(&[("threads_running", 19.0)]).await;
+    let running = || waiting.iter().filter(|waiting| waiting.is_finished()).count();
+    assert_eq!(running(), 0, "it opens under four fifths");
+    let mut steps = Vec::new();
+    while running() < 100 {
+        let before = running();
+        stage.measure(&[("threads_running", 15.0)]).await;
+        steps.push(running() - before);
+        assert!(steps.len() < 20 && running() - before <= (before / 2).max(1) + 1, "{steps:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_rules_threshold_is_not_judged_by_what_was_true_before_a_pause() {
     for rule in ["loose | user=app | threshold=replication_lag:10", "strict | user=app | threshold=replication_lag:4"] {
