@@ -165,6 +165,11 @@ impl Limits {
         self.lock().pools.waiting_only_for(gates)
     }
 
+    /// Gates whose leave is waited for where none of these restricts.
+    pub fn awaited_without(&self, restricting: u64) -> u64 {
+        self.lock().pools.awaited_without(restricting)
+    }
+
     /// Units that wait for just the same: a newcomer stands behind them.
     pub fn queued(&self, needs: &[Need]) -> usize {
         self.lock().pools.queued(needs)

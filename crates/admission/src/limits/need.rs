@@ -66,6 +66,22 @@ impl Need {
 /// All that a unit needs, in order, each once. Never empty.
 pub type Needs = Arc<[Thing]>;
 
+/// The gates whose leave is among these, a bit each.
+pub(super) fn leaves(needs: &[Thing]) -> u64 {
+    needs.iter().fold(0, |bits, thing| match thing {
+        Thing::Gate(slot) => bits | slot.bit(),
+        Thing::Rule(_) | Thing::Under(..) => bits,
+    })
+}
+
+/// The gates that these are about, by their leave or by a threshold at them.
+pub(super) fn gates(needs: &[Thing]) -> u64 {
+    needs.iter().fold(0, |bits, thing| match thing {
+        Thing::Gate(slot) | Thing::Under(slot, _) => bits | slot.bit(),
+        Thing::Rule(_) => bits,
+    })
+}
+
 pub(super) fn key(needs: &[Need]) -> Needs {
     let mut things: Vec<Thing> = needs.iter().map(|need| need.thing.clone()).collect();
     things.sort_unstable();

@@ -14,7 +14,7 @@ use health::{Flow, Work};
 use rules::RuleId;
 
 use super::fair_queue::{FairQueue, Ticket, Waiter};
-use super::need::{Need, Needs, Slot, Thing, key};
+use super::need::{Need, Needs, Slot, Thing, gates, key, leaves};
 use super::shares::Turns;
 use super::valves::Valves;
 use crate::gates::InFlight;
@@ -250,6 +250,13 @@ impl Pools {
         self.queues.iter().filter(|(needs, _)| only(needs)).map(|(_, queue)| queue.len()).sum()
     }
 
+    /// The gates whose leave is waited for in lines that none of these `restricting` ones has to do with. Newcomers see that such a gate
+    /// restricts in any case, and stand behind those who wait for just the same.
+    pub fn awaited_without(&self, restricting: u64) -> u64 {
+        let without = self.queues.keys().filter(|needs| gates(needs) & restricting == 0);
+        without.fold(0, |bits, needs| bits | leaves(needs))
+    }
+
     /// Who waits for just the same.
     pub fn queued(&self, needs: &[Need]) -> usize {
         self.queues.get(&key(needs)).map_or(0, FairQueue::len)
@@ -314,6 +321,7 @@ impl Pools {
 
     fn occupy(&mut self, needs: Needs) -> Grant {
         let mut charges = Vec::new();
+        // A statement runs once, whatever it asks of a gate.
         Slot::all(gates(&needs)).for_each(|slot| self.valves.goes(slot));
         for thing in needs.iter() {
             self.pools.entry(thing.clone()).or_default().used += 1;
@@ -346,14 +354,6 @@ impl Pools {
             }
         }
     }
-}
-
-/// The gates that these are about, by a bit each: a statement runs once, whatever it asks of a gate.
-fn gates(needs: &[Thing]) -> u64 {
-    needs.iter().fold(0, |bits, thing| match thing {
-        Thing::Gate(slot) | Thing::Under(slot, _) => bits | slot.bit(),
-        Thing::Rule(_) => bits,
-    })
 }
 
 fn is_awaited(pools: &HashMap<Thing, Pool>, thing: &Thing) -> bool {

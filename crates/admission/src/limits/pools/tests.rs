@@ -365,3 +365,22 @@ fn steps_of_a_rules_threshold_do_not_wait_for_samples_that_are_rare() {
     assert_eq!(crowd.release(), 1);
     assert_eq!(crowd.release(), 0);
 }
+
+#[test]
+fn lines_of_gates_that_are_all_open_are_told_apart() {
+    let (lag, threads, other) = (Slot(0), Slot(1), Slot(2));
+    let full = need("full", 0);
+    for (needs, restricting, awaited) in [
+        (vec![Need::gate(lag), Need::gate(threads)], 0, lag.bit() | threads.bit()),
+        (vec![Need::gate(lag), Need::gate(threads)], lag.bit(), 0),
+        (vec![Need::gate(lag), Need::gate(threads)], other.bit(), lag.bit() | threads.bit()),
+        (vec![Need::under(lag, 2.0), Need::gate(threads)], lag.bit(), 0),
+        (vec![Need::under(lag, 2.0), Need::gate(threads)], 0, threads.bit()),
+        (vec![], 0, 0),
+    ] {
+        let mut pools = Pools::default();
+        let needs: Vec<Need> = needs.into_iter().chain([full.clone()]).collect();
+        pools.queue(&needs, Waiter { user: b"u"[..].into(), name: "n".into(), weight: 1.0 });
+        assert_eq!(pools.awaited_without(restricting), awaited, "{needs:?}, {restricting:b}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use health::{Reading, Unknown};
+use health::{Flow, Reading, Unknown};
 use tokio::time::{Instant, advance};
 
 use crate::port::Verdict;
@@ -257,6 +257,45 @@ async fn a_new_policy_is_heard_by_those_who_wait() {
     let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
     tokio::task::yield_now().await;
     stage.apply(&["free | user=app | exempt"]);
+    waits.await.unwrap().unwrap();
+}
+
+/// Writers wait at a closed gate; another, which is open, concerns them and everybody's reads.
+#[tokio::test(start_paused = true)]
+async fn reads_go_by_those_who_wait_for_a_gate_of_theirs() {
+    let stage = gated(&[LAG, THREADS], &["few | user=few | concurrency=1"]);
+    let bit = |gate: &str| {
+        let policy = stage.keeper.policy();
+        policy.gates.iter().find(|placed| &**placed.name() == gate).unwrap().slot.bit()
+    };
+    let (lag, threads) = (bit("replication_lag"), bit("threads_running"));
+    stage.measure(&[("replication_lag", 6.0), ("threads_running", 10.0)]).await;
+    let mut session = stage.login("app");
+    let verdict = session.ask(WRITE);
+    let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
+    stage.measure(&[("replication_lag", 6.0), ("threads_running", 10.0)]).await;
+    assert_eq!(stage.keeper.limits.waiting(), 1);
+    assert_eq!(stage.keeper.gates().restricting(), lag, "a read asks nobody");
+    let mut other = stage.login("app");
+    assert_eq!([other.at(READ).await, other.at(WRITE).await], [At::Once, At::Held]);
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    waits.await.unwrap().unwrap();
+    // All gates are open, and somebody waits in a line of theirs for something else: who needs the same must see the line.
+    let mut runs = stage.login("few");
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    assert_eq!(stage.keeper.gates().restricting(), 0);
+    assert!(matches!(runs.ask(READ), Verdict::Pass(_)));
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 50.0)]).await;
+    let mut second = stage.login("few");
+    let verdict = second.ask(READ);
+    let waits = tokio::spawn(async move { second.finish(READ, verdict).await });
+    // It opens by a step, and then wholly.
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    assert!(stage.keeper.gates().seen().iter().all(|gate| gate.flow == Flow::Open));
+    assert_eq!(stage.keeper.limits.waiting(), 1);
+    assert_eq!(stage.keeper.gates().restricting(), threads);
+    runs.answer(READ, true);
     waits.await.unwrap().unwrap();
 }
 
