@@ -31,7 +31,7 @@ use crate::policy;
 
 #[derive(Debug)]
 pub struct Gates {
-    /// A bit for each gate that does not let everything pass, or that somebody waits for.
+    /// A bit for each gate that does not let everything pass, or that somebody waits for who waits at no such gate.
     restricting: AtomicU64,
     /// The same of gates that only warn.
     warning: AtomicU64,
@@ -410,12 +410,15 @@ impl Gates {
         for (slot, kept) in kept {
             let flow = kept.gate.flow();
             match kept.mode {
-                Mode::Enforce if flow != Flow::Open || self.limits.at_gate(*slot).1 > 0 => restricting |= slot.bit(),
+                Mode::Enforce if flow != Flow::Open => restricting |= slot.bit(),
                 // Nobody can say what a gate would have done that nobody measures for.
                 Mode::Warn if !matches!(flow, Flow::Open | Flow::Waking) => warning |= slot.bit(),
                 Mode::Enforce | Mode::Warn | Mode::Off => {}
             }
         }
+        // Who comes now must not overtake those who wait for the same, though every gate has opened. Where one of theirs restricts,
+        // whoever stands before the same gates sees it by that one; reads that an open one of them concerns go by without the lock.
+        restricting |= self.limits.awaited_without(restricting);
         self.restricting.store(restricting, Ordering::Release);
         self.warning.store(warning, Ordering::Relaxed);
         self.in_flight.look_after(self.allows(kept));

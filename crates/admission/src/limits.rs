@@ -8,6 +8,7 @@ mod need;
 mod pools;
 mod shares;
 mod taken;
+mod thresholds;
 mod valves;
 
 pub use fair_queue::{Ticket, Waiter};
@@ -162,6 +163,11 @@ impl Limits {
     /// Units that wait for these gates, a bit each, and for nothing else.
     pub fn waiting_only_for(&self, gates: u64) -> usize {
         self.lock().pools.waiting_only_for(gates)
+    }
+
+    /// Gates whose leave is waited for where none of these restricts.
+    pub fn awaited_without(&self, restricting: u64) -> u64 {
+        self.lock().pools.awaited_without(restricting)
     }
 
     /// Units that wait for just the same: a newcomer stands behind them.

@@ -204,7 +204,7 @@ impl State {
             running: &mut self.running,
             under_way: &mut self.under_way,
             dice: &mut self.dice,
-            leave: None,
+            leaves: Vec::new(),
         };
         decision.decide(question)
     }

@@ -77,6 +77,12 @@ impl Setup {
     }
 }
 
+#[derive(PartialEq)]
+enum Traffic {
+    Some,
+    None,
+}
+
 impl Stage {
     pub(crate) fn new(rules: &[&str]) -> Stage {
         Setup::default().stage(rules)
@@ -123,13 +129,23 @@ impl Stage {
     }
 
     pub(crate) fn measured(&self, readings: &[(&str, Reading)]) {
+        self.looked(readings, Traffic::Some);
+    }
+
+    /// They say so while there is no traffic, and are asked rarely.
+    pub(crate) fn measured_asleep(&self, readings: &[(&str, Reading)]) {
+        self.looked(readings, Traffic::None);
+    }
+
+    fn looked(&self, readings: &[(&str, Reading)], traffic: Traffic) {
         let now = Instant::now().into_std();
         let mut board = Board::default();
         for (metric, reading) in readings {
             let server = "server".into();
             board.report(Report { metric: (*metric).into(), server, reading: *reading, at: now, applied: None });
         }
-        self.keeper.gates().observe(&board, &Moment { now, asleep: false, awake_since: None });
+        let asleep = traffic == Traffic::None;
+        self.keeper.gates().observe(&board, &Moment { now, asleep, awake_since: None });
     }
 
     /// Nobody waits, nothing is taken, and every statement came to an end.

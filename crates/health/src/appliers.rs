@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::board::Replica;
 use crate::metric::ServerName;
+use crate::settings::Over;
 use crate::work::Work;
 
 use applier::Applier;
@@ -17,6 +18,8 @@ pub use price::Price;
 #[derive(Debug, Clone, Copy)]
 pub struct Backlog<'a> {
     pub replicas: &'a [Replica],
+    /// Which of them counts.
+    pub over: Over,
     /// All that has been committed through us.
     pub work: Work,
     pub waiting: usize,
@@ -42,11 +45,12 @@ pub struct Appliers {
     before: Option<(Instant, Work)>,
     /// What came since the sample before, a second, where nothing is known of a replica's time.
     committed: f64,
-    /// What the one that is furthest behind still has to do, in the same terms.
+    /// What the one that counts still has to do, in the same terms.
     before_it: f64,
     /// Samples in which nothing piled up.
     level: u32,
     keeps_up: bool,
+    behind: bool,
     in_flight: f64,
 }
 
@@ -62,7 +66,7 @@ pub struct Late {
 }
 
 impl Appliers {
-    /// Those that are behind, as far as their speed is known.
+    /// Those that are behind, as far as that counts and their speed is known.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Vec<Late> {
         self.count(backlog);
         self.replicas.retain(|server, _| backlog.replicas.iter().any(|replica| replica.server == *server));
@@ -76,7 +80,24 @@ impl Appliers {
                 late.push(Late { price, usual, wait: price.of(backlog.work - applied) });
             }
         }
-        late
+        self.behind = self.replicas.values().any(Applier::is_behind);
+        match backlog.over {
+            Over::Max | Over::Avg => late,
+            Over::Min => self.if_all_are(late, backlog),
+        }
+    }
+
+    /// As long as one keeps up the best is not behind, and it may be one whose speed is not known yet.
+    fn if_all_are(&mut self, late: Vec<Late>, backlog: &Backlog<'_>) -> Vec<Late> {
+        let is_behind = |replica: &Replica| match self.replicas.get(&replica.server) {
+            Some(applier) => applier.is_behind(),
+            // Nobody knows what it has applied, only how late it is.
+            None => applier::falls_behind(replica.lag, backlog.interval),
+        };
+        self.behind &= backlog.replicas.iter().all(is_behind);
+        let best = backlog.replicas.iter().min_by(|one, two| one.lag.total_cmp(&two.lag));
+        let is_known = best.and_then(|best| self.replicas.get(&best.server)?.price_behind()).is_some();
+        if self.behind && is_known { late } else { Vec::new() }
     }
 
     /// What was committed since the sample before, a second: transactions of a row each.
@@ -84,12 +105,13 @@ impl Appliers {
         self.committed
     }
 
-    /// What the one that is furthest behind still has to do: transactions of a row each.
+    /// What is still to be done by the one that counts, be it the furthest behind, the best or all in the mean: transactions of a row
+    /// each.
     pub fn before_it(&self) -> f64 {
         self.before_it
     }
 
-    /// Whether nobody has more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
+    /// Whether there is no more before it than is on its way anyhow. Lag shows that later, when a whole heartbeat is missing.
     pub fn keep_up(&self) -> bool {
         self.keeps_up
     }
@@ -111,9 +133,11 @@ impl Appliers {
         self.before = Some((backlog.now, backlog.work));
         let on_its_way = self.committed * KEEPS_UP_WITHIN * backlog.interval.as_secs_f64() + 4.0;
         let applied = backlog.replicas.iter().filter_map(|replica| replica.applied);
-        self.before_it = applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).fold(0.0, f64::max);
+        let before_each: Vec<f64> = applied.map(|applied| Price::UNKNOWN.of(backlog.work - applied)).collect();
+        self.before_it = backlog.over.of(before_each.into_iter()).unwrap_or(0.0);
         // One beat is always on its way.
-        let shows = backlog.replicas.iter().all(|replica| replica.lag <= backlog.interval.as_secs_f64());
+        let lag = backlog.over.of(backlog.replicas.iter().map(|replica| replica.lag));
+        let shows = lag.is_none_or(|lag| lag <= backlog.interval.as_secs_f64());
         self.level = if self.before_it <= on_its_way { self.level.saturating_add(1) } else { 0 };
         self.keeps_up = self.level > if shows { 0 } else { FAR_AWAY };
         self.in_flight = backlog.in_flight;
@@ -124,7 +148,8 @@ impl Appliers {
         self.before.is_some()
     }
 
-    pub fn any_behind(&self) -> bool {
-        self.replicas.values().any(Applier::is_behind)
+    /// Whether anybody is behind, as far as that counts.
+    pub fn is_any_behind(&self) -> bool {
+        self.behind
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::metric::{MetricName, ServerName};
 use crate::reading::{Reading, Report, Unknown};
-use crate::settings::{Over, Scope};
+use crate::settings::Scope;
 use crate::work::Work;
 
 #[derive(Debug, Default)]
@@ -117,11 +117,7 @@ impl Board {
         values.sort_by(f64::total_cmp);
         let left = values.len().saturating_sub(scope.ignore_worst).max(1);
         values.truncate(left);
-        let value = match scope.over {
-            Over::Max => values.last().copied(),
-            Over::Min => values.first().copied(),
-            Over::Avg => Some(values.iter().sum::<f64>() / values.len() as f64),
-        };
+        let value = scope.over.of(values.into_iter());
         value.map_or(Aggregate::Unknown(Unknown::NotYet), Aggregate::Known)
     }
 

@@ -9,6 +9,7 @@ use crate::control::paced::Pace;
 use crate::control::permits::Crowd;
 use crate::control::{Binary, Paced, PacedAtOnce, Permits, paced_at_once};
 use crate::metric::BuiltIn;
+use crate::ramp::Ramp;
 use crate::reading::Unknown;
 use crate::settings::{Control, OnStale, Settings};
 use crate::work::Work;
@@ -18,11 +19,6 @@ pub const WAKES_IN: Duration = Duration::from_secs(1);
 
 /// A metric that has fallen by this part is improving.
 const IMPROVES_BY: f64 = 0.05;
-
-/// After it was closed, what is in flight grows by this part a step as long as anybody waits; a step is a sample, and no more than this
-/// where samples are rare.
-const RAMP: f64 = 0.5;
-const LONGEST_STEP: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub struct Gate {
@@ -41,13 +37,6 @@ pub struct Gate {
     ramp: Option<Ramp>,
     /// It held somebody back when it last knew anything.
     held_back: bool,
-}
-
-/// How many at once, and since when.
-#[derive(Debug, Clone, Copy)]
-struct Ramp {
-    at_once: f64,
-    since: Instant,
 }
 
 #[derive(Debug)]
@@ -256,8 +245,7 @@ impl Gate {
 
     /// Between two samples that are far from each other: whether those who come by the step may take the next one.
     pub fn step(&mut self, in_flight: f64, waiting: usize, now: Instant) -> Option<Flow> {
-        let since = self.ramp?.since;
-        if now.saturating_duration_since(since) < LONGEST_STEP {
+        if !self.ramp?.is_over(now) {
             return None;
         }
         self.flow = self.without_herd(self.flow, in_flight, waiting, now);
@@ -323,9 +311,10 @@ impl Gate {
 
     /// What the law says of this.
     fn limit(&mut self, value: f64, observed: &Observation<'_>) -> Limit {
-        let Settings { threshold, interval, trickle, .. } = self.settings;
+        let Settings { threshold, scope, interval, trickle, .. } = self.settings;
         let backlog = Backlog {
             replicas: observed.replicas,
+            over: scope.over,
             work: observed.work,
             waiting: observed.waiting,
             in_flight: observed.in_flight,
@@ -370,14 +359,25 @@ impl Gate {
             (OnStale::Closed, _) => closed,
             // Before anybody knew anything there is nothing to hold on to.
             (OnStale::HoldLast, Flow::Waking) => Flow::Open,
+            // What is held then is that it was given up.
+            (OnStale::HoldLast, _) if self.forced => closed,
             (OnStale::HoldLast, flow) => flow,
         };
-        if !matches!(flow, Flow::Trickle(_)) {
+        if !self.is_as_good_as_closed(flow) {
             self.is_not_closed();
         } else if self.is_given_up(f64::INFINITY, now) {
             return (State::GivenUp, Flow::Open);
         }
         (State::Stale(why), flow)
+    }
+
+    /// It lets no more through than it would if it were closed.
+    fn is_as_good_as_closed(&self, flow: Flow) -> bool {
+        match flow {
+            Flow::Trickle(_) => true,
+            Flow::Paced(pace) => pace.transactions_a_second() <= self.settings.trickle,
+            Flow::Open | Flow::AtOnce(_) | Flow::Waking => false,
+        }
     }
 
     /// It has been closed for `max_closed` and nothing got better.
@@ -421,14 +421,9 @@ impl Gate {
             self.ramp = None;
             return flow;
         }
-        let from = self.ramp.map_or(in_flight, |ramp| ramp.at_once);
-        let at_once = from + (from * RAMP).max(1.0);
-        if at_once >= most {
-            self.ramp = None;
-            return flow;
-        }
-        self.ramp = Some(Ramp { at_once, since: now });
-        Flow::AtOnce(at_once)
+        let ramp = self.ramp.map_or_else(|| Ramp::from(in_flight, now), |ramp| ramp.next(now));
+        self.ramp = Some(ramp).filter(|ramp| ramp.at_once() < most);
+        self.ramp.map_or(flow, |ramp| Flow::AtOnce(ramp.at_once()))
     }
 }
 

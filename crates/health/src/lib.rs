@@ -19,6 +19,7 @@ pub mod board;
 // What follows from it.
 pub mod control;
 pub mod gate;
+pub mod ramp;
 pub mod settings;
 pub mod valve;
 
@@ -29,7 +30,8 @@ pub use beats::Beats;
 pub use board::{Aggregate, Board, Replica};
 pub use gate::{Flow, Gate, Observation, State};
 pub use metric::{BuiltIn, MetricName, ServerName, Unit};
+pub use ramp::Ramp;
 pub use reading::{Reading, Report, Unknown};
-pub use settings::{Control, OnStale, Scope, Settings};
+pub use settings::{Control, OnStale, Over, Scope, Settings};
 pub use valve::Valve;
 pub use work::{Work, WorkLog};

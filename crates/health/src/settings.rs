@@ -83,6 +83,18 @@ pub enum Over {
     Avg,
 }
 
+impl Over {
+    /// One number of several. `None`: there are none.
+    pub fn of(self, values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+        let count = values.len() as f64;
+        match self {
+            Over::Max => values.reduce(f64::max),
+            Over::Min => values.reduce(f64::min),
+            Over::Avg => values.reduce(|sum, value| sum + value).map(|sum| sum / count),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Control {
     /// By the known backlog of the replicas.

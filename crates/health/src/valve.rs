@@ -42,6 +42,8 @@ pub struct Valve {
     /// Of the pace's budget, or of the trickle's units. In debt after a unit that was larger than expected.
     tokens: f64,
     filled: Option<Instant>,
+    /// When the last of a trickle went.
+    trickled: Option<Instant>,
     /// What has come through here.
     through: Work,
     /// All that had been committed, and what of it had come through here, at the last look.
@@ -70,6 +72,7 @@ impl Default for Valve {
             trickle: 0.0,
             tokens: 0.0,
             filled: None,
+            trickled: None,
             through: Work::NONE,
             looked: None,
             mean_rows: 1.0,
@@ -102,8 +105,7 @@ impl Valve {
             // Debt is of the replica's time, however fast it goes.
             (Flow::Paced(one), Flow::Paced(two)) if alike(one.price, two.price) => {}
             (Flow::Trickle(_), Flow::Trickle(_)) | (Flow::AtOnce(_), Flow::AtOnce(_)) => {}
-            // The first of a trickle goes at once.
-            (_, Flow::Trickle(rate)) => self.tokens = if rate > 0.0 { 1.0 } else { 0.0 },
+            (_, Flow::Trickle(rate)) => self.tokens = self.trickle_by(rate, now),
             _ => self.tokens = 0.0,
         }
         self.flow = flow;
@@ -112,6 +114,15 @@ impl Valve {
             self.pause = None;
         }
         self.tokens = self.tokens.min(self.most());
+    }
+
+    /// The first of a trickle goes at once, but not sooner after the last one of a trickle before: a metric that goes to and fro over
+    /// its threshold would let one through each time.
+    fn trickle_by(&self, rate: f64, now: Instant) -> f64 {
+        if rate <= 0.0 {
+            return 0.0;
+        }
+        self.trickled.map_or(1.0, |last| (rate * now.saturating_duration_since(last).as_secs_f64()).min(1.0))
     }
 
     /// All that has been committed by now. What did not come through here, because nobody may hold it, takes of the same
@@ -172,12 +183,16 @@ impl Valve {
         match self.flow {
             Flow::Open | Flow::Waking => None,
             Flow::AtOnce(_) => {
+                if self.tokens >= 1.0 {
+                    self.trickled = self.filled;
+                }
                 // It is for when nobody went.
                 self.tokens = 0.0;
                 None
             }
             Flow::Trickle(_) => {
                 self.tokens -= 1.0;
+                self.trickled = self.filled;
                 None
             }
             Flow::Paced(Pace { price, .. }) => {

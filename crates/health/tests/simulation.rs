@@ -6,7 +6,7 @@
 #[path = "simulation/model.rs"]
 mod model;
 
-use health::Control;
+use health::{Control, Over};
 use model::{Figures, Storm, run};
 
 const SEEDS: std::ops::Range<u64> = 1..7;
@@ -100,6 +100,22 @@ fn paced_follows_a_replica_that_becomes_slower() {
     ] {
         let figures = worst(name, &storm);
         assert!(figures.p99 < 1.5 * storm.threshold, "{name}: {figures:?}");
+        assert!(figures.used > 0.9, "{name}: {figures:?}");
+    }
+}
+
+/// By the best replica, whatever becomes of the other.
+#[test]
+fn the_best_replica_sets_the_pace_where_the_scope_says_so() {
+    let best = |storm: Storm| Storm { over: Over::Min, one_is_stuck: true, ..storm };
+    for (name, storm) in [
+        ("paced, min, one stuck", best(Storm::default())),
+        ("paced, min, one stuck, 1 s", best(second())),
+        ("permits, min, one stuck", best(permits())),
+    ] {
+        let figures = worst(name, &storm);
+        assert!(figures.p99 < storm.threshold, "{name}: {figures:?}");
+        assert!(figures.first_peak < 1.5 * storm.threshold, "{name}: {figures:?}");
         assert!(figures.used > 0.9, "{name}: {figures:?}");
     }
 }

@@ -133,6 +133,21 @@ mod tests {
         assert_eq!(first.iter().filter(|n| **n < 1000).count(), 20, "{first:?}");
     }
 
+    /// A rule may match one name of a user and not another.
+    #[test]
+    fn the_names_of_a_user_take_turns_by_weight() {
+        for (weight, due) in [(4.0, 80), (1.0, 50), (0.25, 20)] {
+            let mut queue = FairQueue::default();
+            for n in 0..100 {
+                queue.push(Ticket(n), Waiter { weight, ..waiter("app", "weighed") });
+                queue.push(Ticket(1000 + n), waiter("app", "other"));
+            }
+            let first = (0..100).filter_map(|_| queue.pop());
+            let weighed = first.filter(|(_, waiter)| &*waiter.name == "weighed").count();
+            assert!(weighed.abs_diff(due) <= 1, "{weighed} of 100 at a weight of {weight}");
+        }
+    }
+
     #[test]
     fn who_leaves_is_not_served_and_holds_nobody_up() {
         let mut queue = FairQueue::default();

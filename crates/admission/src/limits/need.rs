@@ -20,8 +20,12 @@ impl Slot {
     }
 
     /// Of a word of bits, the slots.
-    pub fn all(bits: u64) -> impl Iterator<Item = Slot> {
-        (0..64).filter(move |slot| bits >> slot & 1 == 1).map(Slot)
+    pub fn all(mut bits: u64) -> impl Iterator<Item = Slot> {
+        std::iter::from_fn(move || {
+            let lowest = bits.trailing_zeros();
+            bits &= bits.checked_sub(1)?;
+            u8::try_from(lowest).ok().map(Slot)
+        })
     }
 }
 
@@ -62,9 +66,39 @@ impl Need {
 /// All that a unit needs, in order, each once. Never empty.
 pub type Needs = Arc<[Thing]>;
 
+/// The gates whose leave is among these, a bit each.
+pub(super) fn leaves(needs: &[Thing]) -> u64 {
+    needs.iter().fold(0, |bits, thing| match thing {
+        Thing::Gate(slot) => bits | slot.bit(),
+        Thing::Rule(_) | Thing::Under(..) => bits,
+    })
+}
+
+/// The gates that these are about, by their leave or by a threshold at them.
+pub(super) fn gates(needs: &[Thing]) -> u64 {
+    needs.iter().fold(0, |bits, thing| match thing {
+        Thing::Gate(slot) | Thing::Under(slot, _) => bits | slot.bit(),
+        Thing::Rule(_) => bits,
+    })
+}
+
 pub(super) fn key(needs: &[Need]) -> Needs {
     let mut things: Vec<Thing> = needs.iter().map(|need| need.thing.clone()).collect();
     things.sort_unstable();
     things.dedup();
     things.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_bits_is_its_slots() {
+        for slots in [vec![], vec![0], vec![63], vec![0, 5, 6, 63]] {
+            let slots: Vec<Slot> = slots.into_iter().map(Slot).collect();
+            let bits = slots.iter().fold(0, |bits, slot| bits | slot.bit());
+            assert_eq!(Slot::all(bits).collect::<Vec<_>>(), slots);
+        }
+    }
 }

@@ -14,7 +14,7 @@ use health::{Flow, Work};
 use rules::RuleId;
 
 use super::fair_queue::{FairQueue, Ticket, Waiter};
-use super::need::{Need, Needs, Slot, Thing, key};
+use super::need::{Need, Needs, Slot, Thing, gates, key, leaves};
 use super::shares::Turns;
 use super::valves::Valves;
 use crate::gates::InFlight;
@@ -68,7 +68,7 @@ impl Pools {
 
     /// It is later now; nothing happens by that alone.
     pub fn turn_to(&mut self, now: Instant) {
-        self.valves.turn_to(now);
+        self.valves.turn_to(now, |thing| is_awaited(&self.pools, thing));
     }
 
     /// Everything that is needed now, or `None`.
@@ -114,10 +114,8 @@ impl Pools {
     }
 
     pub fn give_back(&mut self, needs: &Needs) {
+        Slot::all(gates(needs)).for_each(|slot| self.valves.give_back(slot));
         for thing in needs.iter() {
-            if let Thing::Gate(slot) = thing {
-                self.valves.give_back(*slot);
-            }
             if let Some(pool) = self.pools.get_mut(thing) {
                 pool.used = pool.used.saturating_sub(1);
             }
@@ -143,7 +141,7 @@ impl Pools {
 
     /// What a gate lets through from now on.
     pub fn set_flow(&mut self, slot: Slot, flow: Flow, value: Option<f64>) {
-        self.valves.set(slot, flow, value);
+        self.valves.set(slot, flow, value, |thing| is_awaited(&self.pools, thing));
     }
 
     pub fn set_trickle(&mut self, slot: Slot, rate: f64) {
@@ -252,6 +250,13 @@ impl Pools {
         self.queues.iter().filter(|(needs, _)| only(needs)).map(|(_, queue)| queue.len()).sum()
     }
 
+    /// The gates whose leave is waited for in lines that none of these `restricting` ones has to do with. Newcomers see that such a gate
+    /// restricts in any case, and stand behind those who wait for just the same.
+    pub fn awaited_without(&self, restricting: u64) -> u64 {
+        let without = self.queues.keys().filter(|needs| gates(needs) & restricting == 0);
+        without.fold(0, |bits, needs| bits | leaves(needs))
+    }
+
     /// Who waits for just the same.
     pub fn queued(&self, needs: &[Need]) -> usize {
         self.queues.get(&key(needs)).map_or(0, FairQueue::len)
@@ -259,6 +264,11 @@ impl Pools {
 
     /// The newest policy's word on a limit counts. One that was raised lets those in who wait.
     fn hear(&mut self, needs: &[Need]) {
+        for Need { thing, .. } in needs {
+            if let Thing::Under(slot, _) = thing {
+                self.valves.hear(*slot, thing);
+            }
+        }
         let mut raised = Vec::new();
         for Need { thing, limit, generation } in needs.iter().filter(|need| matches!(need.thing, Thing::Rule(_))) {
             let pool = self.pools.entry(thing.clone()).or_default();
@@ -305,12 +315,14 @@ impl Pools {
         match thing {
             Thing::Rule(_) => self.pools.get(thing).is_some_and(|pool| pool.used < pool.limit),
             Thing::Gate(slot) => self.valves.has_room(*slot),
-            Thing::Under(slot, threshold) => self.valves.is_under(*slot, f64::from_bits(*threshold)),
+            Thing::Under(slot, _) => self.valves.is_under(*slot, thing),
         }
     }
 
     fn occupy(&mut self, needs: Needs) -> Grant {
         let mut charges = Vec::new();
+        // A statement runs once, whatever it asks of a gate.
+        Slot::all(gates(&needs)).for_each(|slot| self.valves.goes(slot));
         for thing in needs.iter() {
             self.pools.entry(thing.clone()).or_default().used += 1;
             if let Thing::Gate(slot) = thing {
@@ -342,6 +354,10 @@ impl Pools {
             }
         }
     }
+}
+
+fn is_awaited(pools: &HashMap<Thing, Pool>, thing: &Thing) -> bool {
+    pools.get(thing).is_some_and(|pool| !pool.awaited.is_empty())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use health::Work;
 use health::valve::Charge;
 use rules::RuleId;
 
-use super::need::{Needs, Slot, Thing};
+use super::need::{Needs, Slot, Thing, leaves};
 use super::{Grant, Limits};
 
 /// Taken together; given back one by one.
@@ -47,10 +47,7 @@ impl Places {
 
     /// The gates whose leave it is, a bit each.
     pub fn gates(&self) -> u64 {
-        self.needs.iter().fold(0, |bits, thing| match thing {
-            Thing::Gate(slot) => bits | slot.bit(),
-            Thing::Rule(_) | Thing::Under(..) => bits,
-        })
+        leaves(&self.needs)
     }
 
     /// The rules that it is under, if it is of these limits.

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use health::valve::Charge;
 use health::{Flow, Valve, Work};
 
-use super::need::Slot;
+use super::need::{Slot, Thing};
+use super::thresholds::{Standing, Thresholds};
 use crate::gates::InFlight;
 
 #[derive(Debug)]
 pub(super) struct Valves {
     gates: Vec<Valved>,
+    thresholds: Thresholds,
     /// Statements that run.
     in_flight: Arc<InFlight>,
     pub(super) now: Instant,
@@ -22,28 +24,31 @@ struct Valved {
     valve: Valve,
     /// The metric, while it is known.
     value: Option<f64>,
-    /// Statements that have the gate's leave and have not begun.
+    /// Statements that have the gate's leave, or that of a threshold at it, and have not begun.
     used: u32,
 }
 
 impl Valves {
     pub(super) fn new(in_flight: Arc<InFlight>, now: Instant) -> Valves {
-        Valves { gates: std::iter::repeat_with(Valved::default).take(Slot::MOST).collect(), in_flight, now }
+        let gates = std::iter::repeat_with(Valved::default).take(Slot::MOST).collect();
+        Valves { gates, thresholds: Thresholds::default(), in_flight, now }
     }
 
     /// It is later now.
-    pub(super) fn turn_to(&mut self, now: Instant) {
+    pub(super) fn turn_to(&mut self, now: Instant, is_awaited: impl Fn(&Thing) -> bool) {
         self.now = self.now.max(now);
         self.gates.iter_mut().for_each(|gate| gate.valve.fill(self.now));
+        self.thresholds.step(is_awaited, self.now);
     }
 
-    pub(super) fn set(&mut self, slot: Slot, flow: Flow, value: Option<f64>) {
+    pub(super) fn set(&mut self, slot: Slot, flow: Flow, value: Option<f64>, is_awaited: impl Fn(&Thing) -> bool) {
         let (now, work) = (self.now, self.in_flight.work());
         if let Some(gate) = self.gates.get_mut(slot.index()) {
             gate.valve.committed(work, now);
             gate.valve.set(flow, now);
             gate.value = value;
         }
+        self.thresholds.look(slot, self.standing(slot), self.running(slot), is_awaited, now);
     }
 
     pub(super) fn set_trickle(&mut self, slot: Slot, rate: f64) {
@@ -57,6 +62,7 @@ impl Valves {
         if let Some(gate) = self.gates.get_mut(slot.index()) {
             *gate = Valved { used: gate.used, ..Valved::default() };
         }
+        self.thresholds.forget(slot);
     }
 
     pub(super) fn flow(&self, slot: Slot) -> Flow {
@@ -68,14 +74,19 @@ impl Valves {
         gate.valve.would_have_room(self.now, self.running(slot))
     }
 
-    /// Whether the metric is at most at this threshold. Where nobody knows, the gate itself decides.
-    pub(super) fn is_under(&self, slot: Slot, threshold: f64) -> bool {
-        let Some(gate) = self.gates.get(slot.index()) else { return true };
-        match (gate.value, gate.valve.flow()) {
-            (Some(value), _) => value <= threshold,
-            (None, Flow::Trickle(_) | Flow::Waking) => false,
-            (None, Flow::Open | Flow::Paced(_) | Flow::AtOnce(_)) => true,
-        }
+    /// Somebody asks for a threshold at this gate.
+    pub(super) fn hear(&mut self, slot: Slot, thing: &Thing) {
+        self.thresholds.hear(thing, self.standing(slot));
+    }
+
+    /// Whether a threshold at this gate lets one more pass.
+    pub(super) fn is_under(&self, slot: Slot, thing: &Thing) -> bool {
+        self.thresholds.has_room(thing, self.standing(slot), || self.running(slot))
+    }
+
+    fn standing(&self, slot: Slot) -> Standing {
+        let value = self.gates.get(slot.index()).and_then(|gate| gate.value);
+        Standing { value, flow: self.flow(slot) }
     }
 
     /// Statements that this gate concerns and that run now.
@@ -85,9 +96,14 @@ impl Valves {
     }
 
     pub(super) fn take(&mut self, slot: Slot) -> Option<Charge> {
-        let gate = self.gates.get_mut(slot.index())?;
-        gate.used += 1;
-        gate.valve.take()
+        self.gates.get_mut(slot.index())?.valve.take()
+    }
+
+    /// One goes that the gate concerns, by its leave or by a threshold at it.
+    pub(super) fn goes(&mut self, slot: Slot) {
+        if let Some(gate) = self.gates.get_mut(slot.index()) {
+            gate.used += 1;
+        }
     }
 
     /// It has begun, and is counted where it runs.

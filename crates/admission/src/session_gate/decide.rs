@@ -35,8 +35,8 @@ pub(super) struct Decision<'a> {
     pub(super) running: &'a mut Running,
     pub(super) under_way: &'a mut UnderWay,
     pub(super) dice: &'a mut SmallRng,
-    /// Of gates; given up once the statement is counted where it runs.
-    pub(super) leave: Option<Places>,
+    /// Of gates that are enforced, and of those that only warn; given up once the statement is counted where it runs.
+    pub(super) leaves: Vec<Places>,
 }
 
 /// What stands in the way of a unit.
@@ -169,7 +169,7 @@ impl Decision<'_> {
         self.places.extend(places);
         self.running.charge(charges);
         let asked = leave.as_ref().map_or(0, Places::gates);
-        self.leave = leave.or(self.leave.take());
+        self.leaves.extend(leave);
         asked
     }
 

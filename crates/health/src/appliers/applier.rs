@@ -47,10 +47,8 @@ impl Applier {
             return;
         }
         self.looked = Some(replica.at);
-        let interval = backlog.interval.as_secs_f64();
-        // One beat is always on its way; two are not.
-        let is_behind = replica.lag > if self.behind { interval } else { 2.0 * interval };
-        if !is_behind {
+        let stays_behind = self.behind && replica.lag > backlog.interval.as_secs_f64();
+        if !(stays_behind || falls_behind(replica.lag, backlog.interval)) {
             // How fast it could go cannot be seen; next time it goes as it usually did.
             self.behind = false;
             self.speed = self.usual_speed().or(self.speed);
@@ -128,6 +126,11 @@ impl Applier {
     fn price(&self, speed: f64) -> Price {
         Price { transaction: 1.0 / speed, row: self.weighing.row() / speed }
     }
+}
+
+/// One beat is always on its way; two are not.
+pub(super) fn falls_behind(lag: f64, interval: Duration) -> bool {
+    lag > 2.0 * interval.as_secs_f64()
 }
 
 impl Usual {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::settings::Over;
 
 fn report(server: &str, reading: Reading, at: Instant) -> Report {
     Report { metric: "replication_lag".into(), server: server.into(), reading, at, applied: None }

@@ -1,7 +1,7 @@
 //! Open or closed, with room between the two so that it does not flutter.
 
 /// It opens under this part of the threshold.
-const OPENS_AT: f64 = 0.8;
+pub const OPENS_AT: f64 = 0.8;
 
 #[derive(Debug, Default)]
 pub struct Binary {

@@ -1,4 +1,4 @@
-//! As fast as the slowest replica applies.
+//! As fast as the replica applies that counts: the slowest, or by the gate's scope the best, or all in the mean.
 //!
 //! Lag is the age of what is being applied now; it says nothing of how much is behind it. But the work that was committed
 //! through us is counted, and noted with its time and with each heartbeat, so when a replica shows a heartbeat, or the age of what
@@ -10,7 +10,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::appliers::{Appliers, Backlog, Price};
+use crate::appliers::{Appliers, Backlog, Late, Price};
+use crate::settings::Over;
 use crate::work::Work;
 
 /// The part of the threshold at which the wait is held.
@@ -91,16 +92,12 @@ impl Paced {
 
     /// `None`: no limit.
     pub fn observe(&mut self, backlog: &Backlog<'_>) -> Option<Pace> {
-        let paces = self.appliers.observe(backlog).into_iter().map(|late| {
-            let pace = Pace { budget: share(late.wait, backlog.threshold), price: late.price };
-            (pace, late.usual)
-        });
-        let rate = |(pace, _): &(Pace, Price)| pace.transactions_a_second();
-        if let Some((pace, usual)) = paces.min_by(|one, two| rate(one).total_cmp(&rate(two))) {
-            self.fell_behind(usual, backlog.now);
-            return Some(pace);
+        let late = self.appliers.observe(backlog);
+        if let Some(late) = that_counts(&late, backlog) {
+            self.fell_behind(late.usual, backlog.now);
+            return Some(pace_of(late, backlog));
         }
-        if self.appliers.any_behind() {
+        if self.appliers.is_any_behind() {
             // How fast it goes will be known in a moment; until then no faster than before.
             self.rising = Some(0);
             return Some(self.supposing(self.borne, backlog));
@@ -177,6 +174,32 @@ impl Paced {
     fn bearable(&self, passed: Duration) -> f64 {
         self.borne * RISES_BY * passed.max(SUDDEN).as_secs_f64()
     }
+}
+
+/// The one that decides the pace.
+fn that_counts(late: &[Late], backlog: &Backlog<'_>) -> Option<Late> {
+    let rate = |late: &Late| pace_of(*late, backlog).transactions_a_second();
+    let by_rate = |one: &Late, two: &Late| rate(one).total_cmp(&rate(two));
+    match backlog.over {
+        Over::Max => late.iter().copied().min_by(by_rate),
+        Over::Min => late.iter().copied().max_by(by_rate),
+        Over::Avg => mean(late, backlog.replicas.len()),
+    }
+}
+
+/// Who keeps up is waited for by nobody, so of all of them the wait is less. Its time costs what those take that are behind: only they
+/// say by how much the wait grows with what is released.
+fn mean(late: &[Late], of: usize) -> Option<Late> {
+    let each = |field: fn(&Late) -> f64| Over::Avg.of(late.iter().map(field));
+    Some(Late {
+        price: Price { transaction: each(|late| late.price.transaction)?, row: each(|late| late.price.row)? },
+        usual: Price { transaction: each(|late| late.usual.transaction)?, row: each(|late| late.usual.row)? },
+        wait: late.iter().map(|late| late.wait).sum::<f64>() / of.max(late.len()) as f64,
+    })
+}
+
+fn pace_of(late: Late, backlog: &Backlog<'_>) -> Pace {
+    Pace { budget: share(late.wait, backlog.threshold), price: late.price }
 }
 
 /// How much of a replica's time is given out, so that this wait becomes the one that is wanted.

@@ -78,6 +78,7 @@ mod tests {
 
     use super::*;
     use crate::board::Replica;
+    use crate::settings::Over;
 
     /// A replica that applies 400 transactions a second and is half a second behind, before a primary on which one that
     /// runs alone takes `alone` seconds.
@@ -92,6 +93,7 @@ mod tests {
             let replica = Replica { server: "r".into(), lag: 0.5, at: now, applied: Some(each(applied)) };
             let backlog = Backlog {
                 replicas: &[replica],
+                over: Over::Max,
                 work: each(committed),
                 waiting: 9,
                 in_flight: 1.0,
@@ -130,6 +132,7 @@ mod tests {
             let ran = 400.0 * seconds * 0.01 + if n >= 30 { 5000.0 } else { 0.0 };
             let backlog = Backlog {
                 replicas: &[replica],
+                over: Over::Max,
                 work: each(400.0 * (seconds + 0.5)),
                 waiting: 9,
                 in_flight: 1.0,

@@ -1,5 +1,7 @@
 use super::*;
 use crate::metric::BuiltIn;
+use crate::ramp::GROWS_BY;
+use crate::settings::Over;
 
 /// A gate, its clock, and a metric that is set by hand.
 struct Stage {
@@ -144,7 +146,7 @@ fn who_waited_does_not_come_all_at_once() {
         let mut before = 1.0;
         for _ in 0..8 {
             let Flow::AtOnce(now) = stage.after(6000, reopens).1 else { panic!("a herd") };
-            assert!(now <= before + f64::max(1.0, before * RAMP), "{before} → {now}");
+            assert!(now <= before + f64::max(1.0, before * GROWS_BY), "{before} → {now}");
             (before, stage.in_flight) = (now, now.floor());
         }
         stage.waiting = 0;
@@ -299,4 +301,72 @@ fn a_changed_control_lets_out_no_herd() {
     stage.gate.change(other);
     let (_, flow) = stage.after(250, Known(4.5));
     assert!(matches!(flow, Flow::AtOnce(few) if few <= 2.0), "{flow}");
+}
+
+/// One replica keeps up, the other is stuck: what decides the value decides the pace.
+#[test]
+fn the_scope_counts_for_the_pace_too() {
+    for control in [Control::Paced, Control::Permits] {
+        for (over, then) in [
+            (Over::Max, (State::Closed, Flow::Trickle(1.0))),
+            (Over::Avg, (State::Closed, Flow::Trickle(1.0))),
+            (Over::Min, (State::Open, Flow::Open)),
+        ] {
+            let mut settings = Settings { control, ..Settings::new(BuiltIn::ReplicationLag, 5.0) };
+            settings.scope.over = over;
+            let mut gate = Gate::new(settings);
+            let start = Instant::now();
+            for n in 1..=20 {
+                let now = start + Duration::from_millis(250 * n);
+                let work = Work { transactions: 10.0 * n as f64, rows: 0.0 };
+                let replica = |server: &str, lag, applied| Replica { server: server.into(), lag, applied, at: now };
+                let replicas = [replica("a", 0.1, Some(work)), replica("b", 1000.0, Some(Work::NONE))];
+                let lag = over.of(replicas.iter().map(|replica| replica.lag)).unwrap();
+                gate.observe(&Observation {
+                    now,
+                    aggregate: Known(lag),
+                    replicas: &replicas,
+                    work,
+                    in_flight: 1.0,
+                    ran: 0.1 * n as f64,
+                    waiting: 0,
+                    asleep: false,
+                });
+            }
+            assert_eq!((gate.state(), gate.flow()), then, "{control} {over}");
+        }
+    }
+}
+
+/// A replica had stopped to apply when it was last heard of, at a lag under the threshold: then nothing passed, and nothing ever would.
+#[test]
+fn a_pace_of_nothing_that_is_held_is_given_up_too() {
+    for (behind, then) in [(40.0, State::GivenUp), (2.0, State::Stale(Unknown::Unreachable))] {
+        let mut settings = Settings { trickle: 0.0, ..Settings::new(BuiltIn::ReplicationLag, 5.0) };
+        settings.on_stale = OnStale::HoldLast;
+        let mut stage = stage(settings);
+        stage.waiting = 9;
+        for n in 1..=20 {
+            // It applies 100 a second.
+            let applied = Work { transactions: 25.0 * f64::from(n), rows: 0.0 };
+            let work = applied + Work { transactions: 100.0 * behind, rows: 0.0 };
+            stage.now += Duration::from_millis(250);
+            let replica = Replica { server: "r".into(), lag: 2.0, applied: Some(applied), at: stage.now };
+            stage.gate.observe(&Observation {
+                now: stage.now,
+                aggregate: Known(2.0),
+                replicas: &[replica],
+                work,
+                in_flight: 0.0,
+                ran: 0.0,
+                waiting: stage.waiting,
+                asleep: false,
+            });
+        }
+        let Flow::Paced(pace) = stage.gate.flow() else { panic!("{}", stage.gate.flow()) };
+        assert_eq!(pace.budget <= 0.0, then == State::GivenUp, "{pace:?}");
+        assert_eq!(stage.after(6000, LOST), (State::Stale(Unknown::Unreachable), Flow::Paced(pace)));
+        assert_eq!(stage.after(600_000, LOST).0, then, "{behind} s behind");
+        assert_eq!(stage.after(250, LOST).0, then, "it stays so");
+    }
 }

@@ -152,6 +152,28 @@ fn a_trickle_is_one_at_once_and_then_at_its_rate() {
     assert_eq!(released(&mut closed, start, 10, |_, _| {}), 0, "none at all");
 }
 
+/// Four times a second over the threshold and under it again.
+#[test]
+fn a_trickle_that_comes_and_goes_is_no_more_than_a_trickle() {
+    let start = Instant::now();
+    for between in [paced(0.0, 1.0, 0.0), Flow::Waking, Flow::AtOnce(1.0)] {
+        let mut valve = Valve::default();
+        valve.set_trickle(1.0);
+        let mut count = 0;
+        for ms in 0..10_000 {
+            let now = start + Duration::from_millis(ms);
+            if ms % 125 == 0 {
+                valve.set(if ms % 250 == 0 { Flow::Trickle(1.0) } else { between }, now);
+            }
+            if valve.has_room(now, 20.0) {
+                valve.take();
+                count += 1;
+            }
+        }
+        assert!((9..=10).contains(&count), "{count}, {between}");
+    }
+}
+
 #[test]
 fn at_once_counts_and_under_one_pauses() {
     let start = Instant::now();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use health::valve::Charge;
 use health::{
-    Aggregate, Beats, Board, BuiltIn, Control, Flow, Gate, Observation, Reading, Report, Scope, Settings, Valve, Work,
+    Beats, Board, BuiltIn, Control, Flow, Gate, Observation, Over, Reading, Report, Scope, Settings, Valve, Work,
     WorkLog,
 };
 use rand::rngs::SmallRng;
@@ -20,6 +20,9 @@ pub(crate) struct Storm {
     /// Without a heartbeat: lag is told in whole seconds, as MariaDB does.
     pub(crate) whole_seconds: bool,
     pub(crate) threshold: f64,
+    pub(crate) over: Over,
+    /// There is another replica that applies nothing.
+    pub(crate) one_is_stuck: bool,
     pub(crate) seconds: u64,
     /// In parts of a second: nothing can be quicker than a step.
     pub(crate) steps: u64,
@@ -48,6 +51,8 @@ impl Default for Storm {
             heartbeat: true,
             whole_seconds: false,
             threshold: 5.0,
+            over: Over::Max,
+            one_is_stuck: false,
             seconds: 150,
             steps: 1000,
             writers: 64,
@@ -94,6 +99,7 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
     let settings = storm.control.map(|control| Settings {
         control,
         max_closed: None,
+        scope: Scope { over: storm.over, ignore_worst: 0 },
         ..Settings::new(BuiltIn::ReplicationLag, storm.threshold)
     });
     let interval = settings.as_ref().map_or(0.25, |settings| settings.interval.as_secs_f64());
@@ -184,12 +190,21 @@ pub(crate) fn run(storm: &Storm, seed: u64) -> Figures {
                     at: at(now),
                     applied,
                 });
+                if storm.one_is_stuck {
+                    board.report(Report {
+                        metric: settings.metric.clone(),
+                        server: "stuck".into(),
+                        reading: Reading::of(1000.0 + now),
+                        at: at(now),
+                        applied: Some(Work::NONE),
+                    });
+                }
                 let fresh = health::board::Fresh { now: at(now), stale_after: settings.stale_after, not_before: None };
-                let replicas = board.replicas(&settings.metric, Scope::default(), fresh);
+                let replicas = board.replicas(&settings.metric, settings.scope, fresh);
                 let in_flight = running.len() as f64;
                 let flow = gate.observe(&Observation {
                     now: at(now),
-                    aggregate: Aggregate::Known(reading),
+                    aggregate: board.aggregate(&settings.metric, settings.scope, fresh),
                     replicas: &replicas,
                     work,
                     in_flight,

@@ -272,3 +272,115 @@ fn a_limit_of_nothing_lets_nobody_in() {
     assert!(pools.take(&[need("a", 0)]).is_none());
     assert!(pools.pools.is_empty());
 }
+
+/// A gate at which a rule sets a threshold of 20, and 200 who wait for it.
+struct Crowd {
+    pools: Pools,
+    now: Instant,
+    running: Vec<Grant>,
+}
+
+const AT: Slot = Slot(3);
+
+impl Crowd {
+    fn new(needs: &[Need]) -> Crowd {
+        let now = Instant::now();
+        let mut crowd = Crowd { pools: Pools::new(Arc::default(), now), now, running: Vec::new() };
+        assert_eq!(crowd.sample(Flow::Open, Some(21.0)), 0);
+        assert!(crowd.pools.take(needs).is_none());
+        for _ in 0..200 {
+            crowd.pools.queue(needs, Waiter { user: b"batch"[..].into(), name: "batch".into(), weight: 1.0 });
+        }
+        crowd
+    }
+
+    /// A sample later: how many more run.
+    fn sample(&mut self, flow: Flow, value: Option<f64>) -> usize {
+        self.later(250);
+        self.pools.set_flow(AT, flow, value);
+        self.release()
+    }
+
+    fn later(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+        self.pools.turn_to(self.now);
+    }
+
+    fn release(&mut self) -> usize {
+        self.pools.release();
+        let served = self.pools.take_served();
+        let more = served.len();
+        self.running.extend(served.into_iter().map(|(_, grant)| grant));
+        more
+    }
+}
+
+#[test]
+fn a_rules_threshold_opens_well_under_it_and_lets_out_no_herd() {
+    let at_it = [Need::under(AT, 20.0)];
+    let at_both = [Need::under(AT, 20.0), Need::gate(AT)];
+    // The metric has fallen, or nobody knows it any more and the gate is open.
+    for (needs, opens) in [(&at_it[..], Some(16.0)), (&at_both, Some(16.0)), (&at_it, None)] {
+        let mut crowd = Crowd::new(needs);
+        for (flow, value) in [(Flow::Open, Some(19.0)), (Flow::Open, Some(16.1)), (Flow::Trickle(1.0), None)] {
+            assert_eq!(crowd.sample(flow, value), 0, "{value:?}");
+        }
+        crowd.sample(Flow::Waking, Some(1.0));
+        assert!(crowd.running.is_empty(), "nobody has looked");
+        let mut steps = 0;
+        while crowd.pools.waiting() > 0 {
+            let before = crowd.running.len() as f64;
+            let more = crowd.sample(Flow::Open, opens);
+            assert!(more >= 1 && more as f64 <= (before * 0.5).max(1.0) + 1.0, "{before} and {more} more");
+            assert!(crowd.pools.take(needs).is_none() || crowd.pools.waiting() == 0, "nobody overtakes them");
+            steps += 1;
+        }
+        assert!((8..20).contains(&steps), "{steps}");
+        // Nobody waits any more: it is open, and closes over the threshold again.
+        crowd.later(250);
+        assert!((0..100).all(|_| crowd.pools.take(needs).is_some()));
+        crowd.sample(Flow::Open, Some(20.0));
+        assert!(crowd.pools.take(needs).is_some());
+        crowd.sample(Flow::Open, Some(20.1));
+        assert!(crowd.pools.take(needs).is_none());
+    }
+}
+
+#[test]
+fn steps_of_a_rules_threshold_do_not_wait_for_samples_that_are_rare() {
+    let mut crowd = Crowd::new(&[Need::under(AT, 20.0)]);
+    assert_eq!(crowd.sample(Flow::Open, Some(1.0)), 1);
+    for (ms, more) in [(240, 0), (10, 1), (240, 0), (10, 1), (250, 1), (250, 2)] {
+        crowd.later(ms);
+        assert_eq!(crowd.release(), more, "{} run", crowd.running.len());
+    }
+    // It is too much again.
+    assert_eq!(crowd.sample(Flow::Open, Some(21.0)), 0);
+    crowd.later(10_000);
+    assert_eq!(crowd.release(), 0);
+    // What has ended makes room for others, and for no more.
+    crowd.sample(Flow::Open, Some(1.0));
+    let ended = crowd.running.pop().unwrap();
+    crowd.pools.give_back(&ended.needs);
+    assert_eq!(crowd.release(), 1);
+    assert_eq!(crowd.release(), 0);
+}
+
+#[test]
+fn lines_of_gates_that_are_all_open_are_told_apart() {
+    let (lag, threads, other) = (Slot(0), Slot(1), Slot(2));
+    let full = need("full", 0);
+    for (needs, restricting, awaited) in [
+        (vec![Need::gate(lag), Need::gate(threads)], 0, lag.bit() | threads.bit()),
+        (vec![Need::gate(lag), Need::gate(threads)], lag.bit(), 0),
+        (vec![Need::gate(lag), Need::gate(threads)], other.bit(), lag.bit() | threads.bit()),
+        (vec![Need::under(lag, 2.0), Need::gate(threads)], lag.bit(), 0),
+        (vec![Need::under(lag, 2.0), Need::gate(threads)], 0, threads.bit()),
+        (vec![], 0, 0),
+    ] {
+        let mut pools = Pools::default();
+        let needs: Vec<Need> = needs.into_iter().chain([full.clone()]).collect();
+        pools.queue(&needs, Waiter { user: b"u"[..].into(), name: "n".into(), weight: 1.0 });
+        assert_eq!(pools.awaited_without(restricting), awaited, "{needs:?}, {restricting:b}");
+    }
+}

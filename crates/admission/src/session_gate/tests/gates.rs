@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use health::{Reading, Unknown};
+use health::{Flow, Reading, Unknown};
 use tokio::time::{Instant, advance};
 
 use crate::port::{Admission, Verdict};
@@ -168,6 +168,52 @@ async fn a_claim_makes_no_gate_easier() {
     }
 }
 
+/// As before the gate itself.
+#[tokio::test(start_paused = true)]
+async fn who_waited_for_a_rules_threshold_does_not_come_all_at_once() {
+    let gate = "threads threads_running 60 | | permits delay=600000";
+    let stage = gated(&[gate], &["batch | user=batch | threshold=threads:20"]);
+    stage.measure(&[("threads_running", 21.0)]).await;
+    let waiting: Vec<_> = (0..100)
+        .map(|_| {
+            let mut session = stage.login("batch");
+            let verdict = session.ask(READ);
+            tokio::spawn(async move {
+                let permit = session.admitted(verdict).await.unwrap();
+                // Its statement runs on.
+                (session, permit)
+            })
+        })
+        .collect();
+    assert_eq!(stage.login("app").at(READ).await, At::Once);
+    stage.measure(&[("threads_running", 19.0)]).await;
+    let running = || waiting.iter().filter(|waiting| waiting.is_finished()).count();
+    assert_eq!(running(), 0, "it opens under four fifths");
+    let mut steps = Vec::new();
+    while running() < 100 {
+        let before = running();
+        stage.measure(&[("threads_running", 15.0)]).await;
+        steps.push(running() - before);
+        assert!(steps.len() < 20 && running() - before <= (before / 2).max(1) + 1, "{steps:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rules_threshold_is_not_judged_by_what_was_true_before_a_pause() {
+    for rule in ["loose | user=app | threshold=replication_lag:10", "strict | user=app | threshold=replication_lag:4"] {
+        let stage = gated(&[LAG], &[rule]);
+        stage.measure(&[("replication_lag", 3.0)]).await;
+        let mut session = stage.login("app");
+        assert_eq!(session.at(WRITE).await, At::Once, "{rule}");
+        stage.measured_asleep(&[("replication_lag", Reading::Value(3.0))]);
+        let verdict = session.ask(WRITE);
+        assert!(matches!(verdict, Verdict::Hold(_)), "{rule}: nobody has looked");
+        let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
+        stage.measure(&[("replication_lag", 3.0)]).await;
+        waits.await.unwrap().unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_gate_that_only_warns_counts_what_it_would_have_done() {
     let stage = gated(&["lag replication_lag 5 | | binary warn"], &["exempt | user=exempt | exempt"]);
@@ -211,6 +257,45 @@ async fn a_new_policy_is_heard_by_those_who_wait() {
     let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
     tokio::task::yield_now().await;
     stage.apply(&["free | user=app | exempt"]);
+    waits.await.unwrap().unwrap();
+}
+
+/// Writers wait at a closed gate; another, which is open, concerns them and everybody's reads.
+#[tokio::test(start_paused = true)]
+async fn reads_go_by_those_who_wait_for_a_gate_of_theirs() {
+    let stage = gated(&[LAG, THREADS], &["few | user=few | concurrency=1"]);
+    let bit = |gate: &str| {
+        let policy = stage.keeper.policy();
+        policy.gates.iter().find(|placed| &**placed.name() == gate).unwrap().slot.bit()
+    };
+    let (lag, threads) = (bit("replication_lag"), bit("threads_running"));
+    stage.measure(&[("replication_lag", 6.0), ("threads_running", 10.0)]).await;
+    let mut session = stage.login("app");
+    let verdict = session.ask(WRITE);
+    let waits = tokio::spawn(async move { session.finish(WRITE, verdict).await });
+    stage.measure(&[("replication_lag", 6.0), ("threads_running", 10.0)]).await;
+    assert_eq!(stage.keeper.limits.waiting(), 1);
+    assert_eq!(stage.keeper.gates().restricting(), lag, "a read asks nobody");
+    let mut other = stage.login("app");
+    assert_eq!([other.at(READ).await, other.at(WRITE).await], [At::Once, At::Held]);
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    waits.await.unwrap().unwrap();
+    // All gates are open, and somebody waits in a line of theirs for something else: who needs the same must see the line.
+    let mut runs = stage.login("few");
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    assert_eq!(stage.keeper.gates().restricting(), 0);
+    assert!(matches!(runs.ask(READ), Verdict::Pass(_)));
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 50.0)]).await;
+    let mut second = stage.login("few");
+    let verdict = second.ask(READ);
+    let waits = tokio::spawn(async move { second.finish(READ, verdict).await });
+    // It opens by a step, and then wholly.
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    stage.measure(&[("replication_lag", 1.0), ("threads_running", 10.0)]).await;
+    assert!(stage.keeper.gates().seen().iter().all(|gate| gate.flow == Flow::Open));
+    assert_eq!(stage.keeper.limits.waiting(), 1);
+    assert_eq!(stage.keeper.gates().restricting(), threads);
+    runs.answer(READ, true);
     waits.await.unwrap().unwrap();
 }
 

@@ -1,5 +1,6 @@
 //! What only warns changes nothing and is counted.
 
+use health::Flow;
 use rules::Mode;
 
 use crate::port::Verdict;
@@ -115,4 +116,28 @@ async fn connections() {
         drop(sessions);
         assert_eq!(stage.keeper.used("r"), (0, 0));
     }
+}
+
+/// While it is not counted where it runs, the leave of the gate that is enforced says that it will be.
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_only_warns_takes_nobodys_leave_away() {
+    let gates = ["threads threads_running 40 | | permits delay=60000", "lag replication_lag 5 | | binary warn"];
+    let stage = Setup::gated(&gates).stage(&["line | user=other | concurrency=9"]);
+    let (mut runs, mut waits, mut comes) = (stage.login("app"), stage.login("other"), stage.login("app"));
+    stage.measure(&[("threads_running", 10.0), ("replication_lag", 9.0)]).await;
+    assert!(matches!(runs.ask(READ), Verdict::Pass(_)));
+    stage.measure(&[("threads_running", 21.0), ("replication_lag", 9.0)]).await;
+    let verdict = waits.ask(READ);
+    let waiting = tokio::spawn(async move { waits.finish(READ, verdict).await });
+    tokio::task::yield_now().await;
+    assert_eq!(stage.keeper.limits.waiting(), 1, "one runs, and one may");
+    // There is room for one more, and before those are called who wait in another line somebody comes.
+    let slot = stage.keeper.policy().gates.iter().find(|placed| &**placed.name() == "threads").unwrap().slot;
+    stage.keeper.limits.set_flow(slot, Flow::AtOnce(2.0), Some(21.0));
+    assert!(matches!(comes.ask("UPDATE t SET a = 1"), Verdict::Pass(_)));
+    assert_eq!(stage.counted("app", "app").warned, 1);
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished(), "two run, and two may");
+    comes.answer(READ, true);
+    waiting.await.unwrap().unwrap();
 }

@@ -7,11 +7,12 @@ struct Stage {
     seconds: f64,
     committed: f64,
     in_flight: f64,
+    over: Over,
 }
 
 impl Stage {
     fn new(law: Paced) -> Stage {
-        Stage { law, start: Instant::now(), seconds: 0.0, committed: 0.0, in_flight: 0.0 }
+        Stage { law, start: Instant::now(), seconds: 0.0, committed: 0.0, in_flight: 0.0, over: Over::Max }
     }
 
     fn now(&self) -> Instant {
@@ -32,6 +33,7 @@ impl Stage {
         let replicas: Vec<Replica> = replicas.iter().enumerate().map(replica).collect();
         let backlog = Backlog {
             replicas: &replicas,
+            over: self.over,
             work: work(self.committed),
             waiting,
             in_flight: self.in_flight,
@@ -65,15 +67,56 @@ fn the_wait_is_held_at_its_target() {
 }
 
 #[test]
-fn the_slowest_replica_counts() {
-    let mut stage = Stage::new(Paced::default());
-    let mut pace = None;
-    for _ in 0..12 {
-        let (slow, fast) = (300.0 * (stage.seconds + 0.25), 900.0 * (stage.seconds + 0.25));
-        let committed = fast + 1800.0 - stage.committed;
-        pace = stage.sample(committed, 1, &[(fast, 2.0), (slow, 2.0)]);
+fn the_replica_counts_that_the_scope_says() {
+    // One that applies 900 a second and has two seconds of them before it; one that applies 300, and more and more before it.
+    for (over, rates) in [(Over::Max, 0.0..300.0), (Over::Min, 880.0..920.0), (Over::Avg, 0.0..300.0)] {
+        let mut stage = Stage { over, ..Stage::new(Paced::default()) };
+        let mut pace = None;
+        for _ in 0..12 {
+            let (slow, fast) = (300.0 * (stage.seconds + 0.25), 900.0 * (stage.seconds + 0.25));
+            let committed = fast + 1800.0 - stage.committed;
+            pace = stage.sample(committed, 1, &[(fast, 2.0), (slow, 2.0)]);
+        }
+        let rate = pace.unwrap().transactions_a_second();
+        assert!(rates.contains(&rate), "{over}: {rate}");
     }
-    assert!(pace.unwrap().transactions_a_second() < 300.0, "{pace:?}");
+}
+
+/// One keeps up, one applies nothing any more.
+#[test]
+fn the_best_replica_is_not_held_back_by_one_that_is_stuck() {
+    let mut stage = Stage { over: Over::Min, ..Stage::new(Paced::default()) };
+    for _ in 0..400 {
+        let applied = stage.committed + 90.0;
+        assert_eq!(stage.sample(90.0, 0, &[(applied, 0.1), (0.0, 1000.0)]), None);
+    }
+    // It falls behind: no faster than was borne, until it is known what it applies; then by that.
+    let start = stage.committed;
+    let mut rates = Vec::new();
+    for n in 1..=12 {
+        let applied = start + 100.0 * f64::from(n);
+        let pace =
+            stage.sample(start + 100.0 * f64::from(n) + 800.0 - stage.committed, 1, &[(applied, 2.0), (0.0, 1000.0)]);
+        rates.push(pace.unwrap().transactions_a_second());
+    }
+    assert!(rates.iter().all(|rate| (80.0..=480.0).contains(rate)), "{rates:?}");
+    assert!((rates[11] - 400.0).abs() < 30.0, "{rates:?}");
+}
+
+/// One keeps up; the other's wait may be twice what is wanted of both in the mean.
+#[test]
+fn the_mean_wait_is_held_at_its_target() {
+    for (wait, faster) in [(2.0, 1.2), (4.0, 1.0), (8.0, 0.6)] {
+        let mut stage = Stage { over: Over::Avg, ..Stage::new(Paced::default()) };
+        let mut pace = None;
+        for _ in 0..12 {
+            let applied = 1000.0 * (stage.seconds + 0.25);
+            let committed = applied + 1000.0 * wait - stage.committed;
+            pace = stage.sample(committed, 1, &[(applied, wait), (applied + 1000.0 * wait, 0.1)]);
+        }
+        let rate = pace.unwrap().transactions_a_second();
+        assert!((rate - 1000.0 * faster).abs() < 60.0, "{wait}: {rate}");
+    }
 }
 
 #[test]
