@@ -49,10 +49,7 @@ impl Heart {
     /// When the last beat was confirmed, if this is what had been committed by then and all is well.
     fn stands_for(&self, work: Work) -> Option<Instant> {
         let state = self.state();
-        if state.trouble.is_some() || state.shared_row {
-            return None;
-        }
-        state.beats.last_with(work)
+        state.beats.last_with(work).filter(|_| state.trouble.is_none())
     }
 
     /// A beat is to be written now.

@@ -24,6 +24,9 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 /// While nothing is committed a beat says only that replicas still follow: then there is one in so many ticks, and each second.
 const QUIET: (u32, Duration) = (4, Duration::from_secs(1));
 
+/// Somebody else who writes our row may write more rarely than we do: in the idle interval, and one of its beats may be late.
+const SHARED_FOR: Duration = Duration::from_secs(12);
+
 pub(crate) struct Writer {
     pub(crate) line: Line,
     pub(crate) ticker: Ticker,
@@ -91,6 +94,7 @@ impl Writer {
         let mut complaints = Complaints::new("the heartbeat cannot be written");
         let mut patience = self.timeout;
         let mut tidied = false;
+        let mut foreign = None;
         loop {
             let tick = self.ticker.tick().await;
             let now = Instant::now();
@@ -118,7 +122,8 @@ impl Writer {
                         warn!(table, "somebody has removed this proxy's heartbeat row; it was written anew");
                     }
                     self.heart.wrote(run, life.next.number, at, work);
-                    self.sharing(found == Found::Foreign);
+                    foreign = last_foreign(foreign, found, life.server == Some(server.clone()), now);
+                    self.sharing(foreign.is_some());
                     let next = Next { number: life.next.number.saturating_add(1), work: None };
                     life = Life { run: Some(run), server: Some(server), next };
                     patience = self.timeout;
@@ -202,6 +207,16 @@ impl Writer {
         });
         if let Err((why, _)) = tidied.await {
             warn!(%why, "old rows of the heartbeat's table could not be removed");
+        }
+    }
+}
+
+/// When somebody else was last found to write our row, if that is not long ago, and on this server.
+fn last_foreign(last: Option<Instant>, found: Found, same_server: bool, now: Instant) -> Option<Instant> {
+    match found {
+        Found::Foreign => Some(now),
+        Found::Ours | Found::Nothing => {
+            last.filter(|at| same_server && now.saturating_duration_since(*at) < SHARED_FOR)
         }
     }
 }
@@ -290,6 +305,27 @@ mod tests {
             (Some(79), false, Found::Ours),
         ] {
             assert_eq!(Found::of(last_run, 80, same_server), found, "{last_run:?}, {same_server}");
+        }
+    }
+
+    /// It may write once where we write twenty times, and its row says nothing of a lag between.
+    #[test]
+    fn a_row_is_shared_for_a_while_after_somebody_else_wrote_it() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut last = None;
+        for (second, found, same_server, shared) in [
+            (0, Found::Ours, false, false),
+            (1, Found::Ours, true, false),
+            (2, Found::Foreign, true, true),
+            (3, Found::Ours, true, true),
+            (13, Found::Ours, true, true),
+            (14, Found::Ours, true, false),
+            (15, Found::Foreign, true, true),
+            (16, Found::Ours, false, false),
+        ] {
+            last = last_foreign(last, found, same_server, at(second));
+            assert_eq!(last.is_some(), shared, "{second}");
         }
     }
 
