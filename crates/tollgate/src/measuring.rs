@@ -48,7 +48,7 @@ pub(crate) fn start(
     shared: Arc<Shared>,
     custom: watch::Receiver<Custom>,
 ) -> anyhow::Result<()> {
-    let probes = asked::settings(plan);
+    let (probes, host) = (asked::settings(plan), asked::host(&plan.upstream));
     let idle = plan.probe.as_ref().map(|probe| (probe.idle_after, probe.idle_interval));
     let remembered = Remembered::open(&plan.state_dir);
     let on_demotion = plan.upstream.on_demotion;
@@ -58,10 +58,15 @@ pub(crate) fn start(
             let (pace, paces) = watch::channel(Pace::of_all(health::Settings::INTERVAL));
             let (events, taken_up) = mpsc::channel(EVENTS);
             let (metrics, list) = watch::channel(Arc::new(Vec::new()));
-            if let Some(settings) = probes {
-                let in_flight = Arc::clone(keeper.gates().in_flight());
-                let work = Arc::new(move || in_flight.work());
-                tokio::spawn(Probes::run(settings, paces, list, work, events));
+            match probes {
+                Some(settings) => {
+                    let in_flight = Arc::clone(keeper.gates().in_flight());
+                    let work = Arc::new(move || in_flight.work());
+                    tokio::spawn(Probes::run(settings, paces, list, work, events));
+                }
+                None => {
+                    tokio::spawn(Probes::run_without_servers(host, paces, list, events));
+                }
             }
             let traffic = Traffic::new(idle, keeper.gates().in_flight(), Instant::now());
             let measuring = Measuring {
@@ -123,7 +128,7 @@ impl Measuring {
             tokio::select! {
                 event = events.recv(), if heard => match event {
                     Some(event) => self.take_up_all(event, &mut events),
-                    // Nobody asks anybody: there is no probe user.
+                    // They end with the process, unless they have panicked.
                     None => heard = false,
                 },
                 () = self.gates.wanted() => self.traffic.somebody_waits(Instant::now()),

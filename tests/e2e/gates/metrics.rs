@@ -85,6 +85,34 @@ fn a_page_closes_a_gate_and_opens_it() {
     until_passes(&mut raw, write);
 }
 
+/// Neither a page nor the load of this machine is asked of a server: there is no `probe`, and their gates act all the same.
+#[test]
+fn what_asks_no_server_needs_no_probe_user() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.unprobed (a INT)").expect("a table");
+    let write = "INSERT INTO test.unprobed VALUES (1)";
+    let (address, number) = page();
+    let tollgate = gated(
+        &cluster,
+        &format!(
+            "metrics: {{ storage: {{ http: \"http://{address}/load\", interval: 100ms }} }}\n\
+             gates: {{ storage: {{ threshold: 10, on_stale: closed, classes: [write], action: reject, trickle: 0 }} }}\n"
+        ),
+    );
+    let mut raw = login(&tollgate, APP);
+    until_passes(&mut raw, write);
+    *number.lock().expect("a number") = 10.5;
+    until_refused(&mut raw, write, "storage");
+    *number.lock().expect("a number") = 7.5;
+    until_passes(&mut raw, write);
+    let seen = tollgate.gates();
+    assert_eq!((&seen["asleep"], &seen["servers"]), (&false.into(), &serde_json::json!([])), "{seen:#}");
+    drop(tollgate);
+
+    let loaded = "gates: { load_average: { threshold: 0.0001, classes: [write], action: reject, trickle: 0 } }\n";
+    until_refused(&mut login(&gated(&cluster, loaded), APP), write, "load_average");
+}
+
 /// Commits take long, and nobody asked a server: the proxy timed them. Who is not concerned makes them.
 #[test]
 fn slow_commits_stop_writes() {
