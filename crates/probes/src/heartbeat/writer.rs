@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use health::{Unknown, Work};
+use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use rand::RngExt;
 use tracing::{error, info, warn};
@@ -179,12 +180,7 @@ impl Writer {
             }
             MissingTable::Create => {
                 let made = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
-                    let mut made = Ok(());
-                    for statement in statements {
-                        if made.is_ok() {
-                            made = open.connection.query_drop(statement).await;
-                        }
-                    }
+                    let made = make(&mut open.connection, &statements).await;
                     (open, made)
                 });
                 match made.await {
@@ -210,6 +206,17 @@ impl Writer {
             warn!(%why, error, "old rows of the heartbeat's table could not be removed");
             why
         })
+    }
+}
+
+/// Its schema only where that is missing too: who may make a table may not make schemas, not even one that is there.
+async fn make(connection: &mut Conn, [schema, table]: &[String; 2]) -> mysql_async::Result<()> {
+    match connection.query_drop(table).await {
+        Err(error) if table::is_schema_missing(trouble::code(&error)) => {
+            connection.query_drop(schema).await?;
+            connection.query_drop(table).await
+        }
+        made => made,
     }
 }
 
