@@ -25,6 +25,22 @@ async fn a_primary_that_takes_no_writes_leaves_the_lag_unknown() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_heartbeat_that_may_not_be_written_is_denied() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("revoked"))));
+    running.lag_is_known(&cluster.replica).await?;
+    cluster.primary.root_sql("REVOKE INSERT, UPDATE ON toll_gate.heartbeat FROM probe@'%'")?;
+    let denied = running.lag_is_unknown(&cluster.replica, Unknown::Denied).await;
+    let other = running.value(BuiltIn::ThreadsRunning, &endpoint(&cluster.primary)).await;
+    cluster.primary.root_sql("GRANT INSERT, UPDATE ON toll_gate.heartbeat TO probe@'%'")?;
+    denied?;
+    other.context("it is asked all the same")?;
+    let known = running.lag_is_known(&cluster.replica).await?;
+    ensure!(matches!(known.reading, Reading::Value(lag) if lag < 1.0), "what was not written is not lag: {known:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_missing_table_is_made_only_on_request() -> Result<()> {
     let (cluster, _turn) = cluster().await?;
     let mut wanted = heartbeat("asks");

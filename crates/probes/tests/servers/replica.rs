@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use health::{Reading, Unknown};
 use probes::{Event, Flavor, Heartbeat, ReplicationState};
-use sandbox::{Cluster, Options, Server};
+use sandbox::{Options, Server};
 
 use crate::harness::{
-    cluster, endpoint, heartbeat, make_user, number, of_cluster, over, run, session, settings, start,
+    cluster, endpoint, heartbeat, make_user, number, of_cluster, over, replication, run, session, settings, start,
 };
 
 /// With and without: the states are the same.
@@ -140,17 +140,6 @@ async fn one_that_may_not_be_asked_whom_it_follows_is_denied() -> Result<()> {
     let told = running.lag(&replica, |told| told != Reading::Unknown(Unknown::Denied)).await?;
     assert_eq!(told.reading, Reading::Unknown(Unknown::NotAReplica));
     Ok(())
-}
-
-/// The statements that make it a replica again.
-fn replication(cluster: &Cluster) -> Result<String> {
-    let host = cluster.replica.root_sql("SELECT HOST FROM performance_schema.replication_connection_configuration")?;
-    Ok(format!(
-        "SET GLOBAL read_only=ON; CHANGE REPLICATION SOURCE TO SOURCE_HOST='{}', SOURCE_PORT={}, SOURCE_USER='repl',
-         SOURCE_PASSWORD='repl-pw', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1; START REPLICA",
-        host.trim(),
-        cluster.primary.port()
-    ))
 }
 
 #[tokio::test]
