@@ -137,6 +137,35 @@ fn slow_commits_stop_writes() {
     until_passes(&mut raw, write);
 }
 
+/// How long statements take is told by class, and commits by themselves. There is no gate, and no probe user.
+#[test]
+fn statements_are_timed_by_class() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.timed (a INT)").expect("a table");
+    let tollgate = gated(&cluster, "");
+    let mut raw = login(&tollgate, APP);
+    let of = |class: &str| {
+        let gates = tollgate.gates();
+        let mut latencies = gates["latencies"].as_array().expect("latencies").iter();
+        latencies.find(|took| took["of"] == class).cloned()
+    };
+    for (class, sql) in [
+        ("read", "SELECT SLEEP(0.1)"),
+        ("write", "INSERT INTO test.timed SELECT SLEEP(0.1)"),
+        ("commit", "INSERT INTO test.timed SELECT SLEEP(0.1)"),
+    ] {
+        // Of the last second, so that there must be some in it.
+        wait_until(&format!("{class} to be timed"), || {
+            assert_eq!(run(&mut raw, sql), Answer::Done);
+            of(class).is_some_and(|took| {
+                let seconds = |key: &str| took[key].as_f64().expect("seconds");
+                // Told to an eighth.
+                took["count"].as_u64() > Some(0) && seconds("p50") > 0.09 && seconds("p99") >= seconds("p50")
+            })
+        });
+    }
+}
+
 /// As many at once as the threshold bears, which the gate finds: then the server runs no more than that, and all get on.
 #[test]
 fn threads_running_gives_permits() {
