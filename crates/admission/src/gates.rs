@@ -311,11 +311,13 @@ impl Gates {
 
     /// Another server is the primary now.
     pub fn reset(&self) {
+        self.kept().values_mut().for_each(Kept::reset);
+    }
+
+    /// This metric is another one now, of the same name.
+    pub fn reset_on(&self, metric: &str) {
         let mut kept = self.kept();
-        kept.values_mut().for_each(|kept| {
-            kept.gate.reset();
-            (kept.observed, kept.sampled, kept.since) = (None, None, None);
-        });
+        kept.values_mut().filter(|kept| *kept.gate.settings().metric == *metric).for_each(Kept::reset);
     }
 
     /// The shortest interval at which a gate wants to be told of one of these.
@@ -443,6 +445,12 @@ impl Kept {
             given_up: 0,
             history: History::default(),
         }
+    }
+
+    /// It wakes, and knows nothing.
+    fn reset(&mut self) {
+        self.gate.reset();
+        (self.observed, self.sampled, self.since) = (None, None, None);
     }
 
     /// What thresholds of rules are compared with.

@@ -98,6 +98,8 @@ impl Schedule {
             let first = first.map(|(index, entry)| (index, due(entry)));
             let is_empty = first.is_none();
             tokio::select! {
+                // The list first: no question is asked that has been taken back.
+                biased;
                 changed = self.custom.changed(), if listening => match changed {
                     Ok(()) => {
                         self.replace();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::heartbeat::table::quoted;
+use crate::heartbeat::table;
 use crate::server::Flavor;
 use crate::settings::{Heartbeat, MissingTable};
 
@@ -24,7 +24,8 @@ const REPLICATION: &[&str] = &[
     "replication_applier_status_by_worker",
 ];
 
-/// The statements, a line each with what it is for. To be run on the primary; the replicas get them by replication.
+/// The statements, a line each with what it is for. To be run on the primary; the replicas get them by replication. The
+/// heartbeat's table must be there ([`heartbeat_statements`](crate::heartbeat_statements)), unless the proxy is to make it.
 pub fn grants(flavor: Flavor, wanted: &Grants<'_>) -> String {
     let account = format!("{}@{}", text(wanted.user), text(wanted.host));
     let mut sql = String::new();
@@ -54,37 +55,37 @@ pub fn grants(flavor: Flavor, wanted: &Grants<'_>) -> String {
             global("CONNECTION ADMIN", "KILL QUERY for statements whose client has left");
         }
     }
-    let mut table = |name: &str, why: &str| {
+    let mut read = |name: &str, why: &str| {
         line(format!("GRANT SELECT ON performance_schema.{name} TO {account}"), why);
     };
     if flavor == Flavor::Mysql {
         for name in REPLICATION {
-            table(name, "the state of replicas, and their lag where there is no heartbeat");
+            read(name, "the state of replicas, and their lag where there is no heartbeat");
         }
         if wanted.discover {
-            table("replication_group_members", "replicas: discover, in a group");
+            read("replication_group_members", "replicas: discover, in a group");
         }
     }
     if wanted.discover {
-        table("threads", "replicas: discover, of those that do not report their address");
+        read("threads", "replicas: discover, of those that do not report their address");
     }
-    table("events_statements_summary_by_digest", "rules that name a statement by MySQL's digest");
+    read("events_statements_summary_by_digest", "rules that name a statement by MySQL's digest");
     if let Some(heartbeat) = wanted.heartbeat {
-        let schema = pattern(&heartbeat.schema);
-        line(format!("GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.* TO {account}"), "the heartbeat's rows");
+        // On the table alone: in its schema there may be others. The schema's name is no pattern then.
+        let name = table::name(heartbeat);
+        let rows = "SELECT, INSERT, UPDATE, DELETE";
         match heartbeat.missing {
+            MissingTable::SayHow => line(format!("GRANT {rows} ON {name} TO {account}"), "the heartbeat's rows"),
             MissingTable::Create => {
-                line(format!("GRANT CREATE ON {schema}.* TO {account}"), "to make the heartbeat's table")
+                let [schema, _] = table::statements(heartbeat);
+                line(schema, "the heartbeat's schema: the proxy could make it only if it might make any table in it");
+                // In one statement: on a table that is not there yet only what contains CREATE can be granted.
+                let grant = format!("GRANT CREATE, {rows} ON {name} TO {account}");
+                line(grant, "to make the heartbeat's table, and its rows");
             }
-            MissingTable::SayHow => {}
         }
     }
     sql
-}
-
-/// A schema's name in a GRANT is a pattern.
-fn pattern(schema: &str) -> String {
-    quoted(&schema.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%"))
 }
 
 fn text(value: &str) -> String {
@@ -103,6 +104,7 @@ mod tests {
             proxy: "p".into(),
             missing: MissingTable::SayHow,
         };
+        let made = Heartbeat { missing: MissingTable::Create, ..heartbeat.clone() };
         for flavor in [Flavor::Mysql, Flavor::Mariadb] {
             let least = grants(flavor, &Grants { user: "toll'gate", host: "%", heartbeat: None, discover: false });
             assert!(least.lines().all(|line| line.contains("; -- ")), "{least}");
@@ -110,9 +112,22 @@ mod tests {
             for unwanted in ["SLAVE", "MASTER", "INSERT", "CREATE ON", "threads"] {
                 assert!(!least.contains(unwanted), "{unwanted}: {least}");
             }
-            let all = grants(flavor, &Grants { user: "t", host: "%", heartbeat: Some(&heartbeat), discover: true });
-            assert!(all.contains("DELETE ON `toll\\_gate`.* TO 't'@'%'"), "{all}");
-            assert!(!all.contains("CREATE ON"), "{all}");
+            let all = |heartbeat| Grants { user: "t", host: "%", heartbeat: Some(heartbeat), discover: true };
+            for (heartbeat, wanted, unwanted) in [
+                (
+                    &heartbeat,
+                    "GRANT SELECT, INSERT, UPDATE, DELETE ON `toll_gate`.`beats` TO 't'@'%'; -- ",
+                    "CREATE DATABASE",
+                ),
+                (
+                    &made,
+                    "GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON `toll_gate`.`beats` TO 't'@'%'; -- ",
+                    "gate`.*",
+                ),
+            ] {
+                let all = grants(flavor, &all(heartbeat));
+                assert!(all.contains(wanted) && !all.contains(unwanted), "{all}");
+            }
         }
     }
 }

@@ -1,10 +1,25 @@
 //! The load of this machine, where the upstream runs on it.
 
-use health::{Reading, Unknown};
+use std::time::Instant;
 
+use health::{BuiltIn, Reading, ServerName, Unknown};
+use tokio::sync::watch;
+
+use crate::event::Outbox;
+use crate::pace::{Pace, Ticker};
 use crate::settings::Host;
 
-pub(crate) fn load_average(host: Host) -> Reading {
+/// At the pace of the primary's status, and beside it: no server is asked.
+pub(crate) async fn run(host: Host, pace: watch::Receiver<Pace>, outbox: Outbox) {
+    let name: ServerName = "host".into();
+    let mut ticker = Ticker::new(pace, |pace| pace.status);
+    loop {
+        ticker.tick().await;
+        outbox.metric(BuiltIn::LoadAverage, &name, load_average(host), Instant::now());
+    }
+}
+
+fn load_average(host: Host) -> Reading {
     match host {
         Host::Elsewhere => Reading::Unknown(Unknown::Unsupported),
         Host::Here => {

@@ -13,7 +13,6 @@ use crate::complaints::Complaints;
 use crate::connector::Connector;
 use crate::discovery::{Discovery, Found};
 use crate::event::{Change, Event, Role, ServerSeen, Sightings};
-use crate::host::load_average;
 use crate::line::{Line, Open};
 use crate::pace::{Tick, Ticker};
 use crate::run::Common;
@@ -70,7 +69,6 @@ impl Primary {
 
     pub(crate) async fn run(mut self) {
         let mut ticker = Ticker::new(self.common.pace.clone(), |pace| pace.status);
-        let host: ServerName = "host".into();
         loop {
             if ticker.tick().await == Tick::Woken {
                 self.line.hurry();
@@ -78,7 +76,6 @@ impl Primary {
                 self.history_asked = None;
             }
             let now = Instant::now();
-            self.common.outbox.metric(BuiltIn::LoadAverage, &host, load_average(self.common.settings.host), now);
             let slowly = self.slow_after.is_none_or(|time| now >= time);
             if slowly {
                 self.slow_after = Some(now + SLOWLY);

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use health::{ServerName, Work};
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tracing::error;
 
 use crate::connector::Connector;
@@ -16,11 +16,12 @@ use crate::discovery::Found;
 use crate::event::{Event, Outbox};
 use crate::heartbeat::Heart;
 use crate::heartbeat::writer::Writer;
+use crate::host;
 use crate::line::Line;
 use crate::pace::{Pace, Ticker};
 use crate::primary::Primary;
 use crate::replica::Replica;
-use crate::settings::{Replicas, Settings};
+use crate::settings::{Host, Replicas, Settings};
 
 /// The work that has been committed so far; asked at every heartbeat.
 pub type WorkSoFar = Arc<dyn Fn() -> Work + Send + Sync>;
@@ -71,7 +72,7 @@ impl Probes {
         let mut tasks = JoinSet::new();
         let (found, mut discovered) = watch::channel(Found::default());
         tasks.spawn(Primary::new(&common, found).run());
-        tasks.spawn(custom::http::run(common.clone()));
+        ask_no_server(common.settings.host, &common.pace, &common.custom, &common.outbox, &mut tasks);
         tasks.spawn(custom::sql::run(common.clone(), common.settings.primary.clone(), On::Primary));
         if let Some(writer) = writer(&common, work) {
             tasks.spawn(writer.run());
@@ -86,11 +87,44 @@ impl Probes {
                     let found = discovered.borrow_and_update().clone();
                     replicas.set(&found, &common, &mut tasks);
                 }
-                Some(Err(end)) = tasks.join_next() => if !end.is_cancelled() {
-                    error!(error = %end, "a probe has ended, which is a bug: its metrics will be stale");
-                }
+                Some(end) = tasks.join_next() => ended(end),
             }
         }
+    }
+
+    /// The same where there is no user to ask servers as: what needs none, which is pages and the load of this machine.
+    pub async fn run_without_servers(
+        host: Host,
+        pace: watch::Receiver<Pace>,
+        custom: watch::Receiver<Arc<Vec<CustomMetric>>>,
+        events: mpsc::Sender<Event>,
+    ) -> Infallible {
+        let mut tasks = JoinSet::new();
+        ask_no_server(host, &pace, &custom, &Outbox::new(events), &mut tasks);
+        while let Some(end) = tasks.join_next().await {
+            ended(end);
+        }
+        std::future::pending().await
+    }
+}
+
+fn ask_no_server(
+    host: Host,
+    pace: &watch::Receiver<Pace>,
+    custom: &watch::Receiver<Arc<Vec<CustomMetric>>>,
+    outbox: &Outbox,
+    tasks: &mut JoinSet<()>,
+) {
+    tasks.spawn(host::run(host, pace.clone(), outbox.clone()));
+    tasks.spawn(custom::http::run(custom.clone(), pace.clone(), outbox.clone()));
+}
+
+/// A task of a replica that is gone is cancelled; no other one ends.
+fn ended(end: Result<(), JoinError>) {
+    if let Err(error) = end
+        && !error.is_cancelled()
+    {
+        error!(%error, "a probe has ended, which is a bug: its metrics will be stale");
     }
 }
 
@@ -153,7 +187,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::settings::{Address, Endpoint, Host, Login, Secret, Tls, TlsMode};
+    use crate::settings::{Address, Endpoint, Login, Secret, Tls, TlsMode};
 
     fn endpoint(host: &str) -> Endpoint {
         Endpoint { address: Address::Tcp { host: host.into(), port: 1 }, tls: Tls::new(TlsMode::Disabled) }

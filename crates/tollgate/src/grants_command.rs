@@ -70,7 +70,7 @@ mod tests {
                 "CREATE DATABASE IF NOT EXISTS `ours`; -- ",
                 "CREATE TABLE IF NOT EXISTS `ours`.`beats`",
                 "CREATE USER IF NOT EXISTS 'watcher'@'10.0.0.%' IDENTIFIED BY '<password>'; -- ",
-                "ON `ours`.* TO 'watcher'@'10.0.0.%'",
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON `ours`.`beats` TO 'watcher'@'10.0.0.%'; -- ",
                 discovers,
                 "-- metrics.level reads for itself; grant it what this needs: SELECT v FROM x.y\n",
             ] {
@@ -80,7 +80,8 @@ mod tests {
         }
         let creates = yaml.replace("ours.beats", "{ table: ours.beats, create: true }");
         let sql = printed(&creates, Flavor::Mysql).unwrap();
-        assert!(sql.contains("GRANT CREATE ON `ours`.*") && !sql.contains("CREATE TABLE"), "{sql}");
+        assert!(sql.contains("GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON `ours`.`beats`"), "{sql}");
+        assert!(sql.contains("CREATE DATABASE IF NOT EXISTS `ours`; -- ") && !sql.contains("CREATE TABLE"), "{sql}");
         let without = printed("upstream: { address: db }\n", Flavor::Mysql).unwrap_err();
         assert!(without.to_string().contains("add `probe:"), "{without}");
     }

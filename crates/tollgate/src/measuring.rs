@@ -48,7 +48,7 @@ pub(crate) fn start(
     shared: Arc<Shared>,
     custom: watch::Receiver<Custom>,
 ) -> anyhow::Result<()> {
-    let probes = asked::settings(plan);
+    let (probes, host) = (asked::settings(plan), asked::host(&plan.upstream));
     let idle = plan.probe.as_ref().map(|probe| (probe.idle_after, probe.idle_interval));
     let remembered = Remembered::open(&plan.state_dir);
     let on_demotion = plan.upstream.on_demotion;
@@ -58,10 +58,15 @@ pub(crate) fn start(
             let (pace, paces) = watch::channel(Pace::of_all(health::Settings::INTERVAL));
             let (events, taken_up) = mpsc::channel(EVENTS);
             let (metrics, list) = watch::channel(Arc::new(Vec::new()));
-            if let Some(settings) = probes {
-                let in_flight = Arc::clone(keeper.gates().in_flight());
-                let work = Arc::new(move || in_flight.work());
-                tokio::spawn(Probes::run(settings, paces, list, work, events));
+            match probes {
+                Some(settings) => {
+                    let in_flight = Arc::clone(keeper.gates().in_flight());
+                    let work = Arc::new(move || in_flight.work());
+                    tokio::spawn(Probes::run(settings, paces, list, work, events));
+                }
+                None => {
+                    tokio::spawn(Probes::run_without_servers(host, paces, list, events));
+                }
             }
             let traffic = Traffic::new(idle, keeper.gates().in_flight(), Instant::now());
             let measuring = Measuring {
@@ -77,6 +82,7 @@ pub(crate) fn start(
                 pace,
                 metrics,
                 custom,
+                asked_since: BTreeMap::new(),
                 remembered,
                 gate_log: GateLog::default(),
                 published: None,
@@ -105,6 +111,8 @@ struct Measuring {
     pace: watch::Sender<Pace>,
     metrics: watch::Sender<Arc<Vec<CustomMetric>>>,
     custom: watch::Receiver<Custom>,
+    /// Since when each metric of the configuration has its question.
+    asked_since: BTreeMap<MetricName, Instant>,
     remembered: Remembered,
     gate_log: GateLog,
     published: Option<Instant>,
@@ -123,7 +131,7 @@ impl Measuring {
             tokio::select! {
                 event = events.recv(), if heard => match event {
                     Some(event) => self.take_up_all(event, &mut events),
-                    // Nobody asks anybody: there is no probe user.
+                    // They end with the process, unless they have panicked.
                     None => heard = false,
                 },
                 () = self.gates.wanted() => self.traffic.somebody_waits(Instant::now()),
@@ -163,6 +171,9 @@ impl Measuring {
     }
 
     fn report(&mut self, mut report: Report) {
+        if !self.is_asked(&report) {
+            return;
+        }
         if *report.metric == *BuiltIn::ReplicationLag.as_str()
             && report.applied.is_none()
             && let Reading::Value(lag) = report.reading
@@ -192,11 +203,28 @@ impl Measuring {
         }
     }
 
+    /// Of a metric that is gone, or asks something else or somebody else now, nothing that was said before counts.
     fn take_up_custom(&mut self) {
         let custom = self.custom.borrow_and_update().clone();
+        let now = Instant::now();
         let was = self.metrics.send_replace(Arc::clone(&custom.metrics));
-        let gone = was.iter().filter(|metric| !custom.metrics.iter().any(|new| new.name == metric.name));
-        gone.for_each(|metric| self.board.forget_metric(&metric.name));
+        let is_in = |list: &[CustomMetric], metric: &CustomMetric| {
+            list.iter().any(|other| (&other.name, &other.ask) == (&metric.name, &metric.ask))
+        };
+        for gone in was.iter().filter(|metric| !is_in(&custom.metrics, metric)) {
+            self.board.forget_metric(&gone.name);
+            self.gates.reset_on(&gone.name);
+            self.asked_since.remove(&gone.name);
+        }
+        for metric in custom.metrics.iter() {
+            self.asked_since.entry(metric.name.clone()).or_insert(now);
+        }
+    }
+
+    /// An answer may have been on its way when its question was taken back.
+    fn is_asked(&self, report: &Report) -> bool {
+        BuiltIn::named(&report.metric).is_some()
+            || self.asked_since.get(&report.metric).is_some_and(|since| report.at >= *since)
     }
 
     /// When somebody who waits may go next.

@@ -89,6 +89,34 @@ fn a_page_closes_a_gate_and_opens_it() {
     until_passes(&mut raw, write);
 }
 
+/// Neither a page nor the load of this machine is asked of a server: there is no `probe`, and their gates act all the same.
+#[test]
+fn what_asks_no_server_needs_no_probe_user() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.unprobed (a INT)").expect("a table");
+    let write = "INSERT INTO test.unprobed VALUES (1)";
+    let (address, number) = page();
+    let tollgate = gated(
+        &cluster,
+        &format!(
+            "metrics: {{ storage: {{ http: \"http://{address}/load\", interval: 100ms }} }}\n\
+             gates: {{ storage: {{ threshold: 10, on_stale: closed, classes: [write], action: reject, trickle: 0 }} }}\n"
+        ),
+    );
+    let mut raw = login(&tollgate, APP);
+    until_passes(&mut raw, write);
+    *number.lock().expect("a number") = 10.5;
+    until_refused(&mut raw, write, "storage");
+    *number.lock().expect("a number") = 7.5;
+    until_passes(&mut raw, write);
+    let seen = tollgate.gates();
+    assert_eq!((&seen["asleep"], &seen["servers"]), (&false.into(), &serde_json::json!([])), "{seen:#}");
+    drop(tollgate);
+
+    let loaded = "gates: { load_average: { threshold: 0.0001, classes: [write], action: reject, trickle: 0 } }\n";
+    until_refused(&mut login(&gated(&cluster, loaded), APP), write, "load_average");
+}
+
 /// Commits take long, and nobody asked a server: the proxy timed them. Who is not concerned makes them.
 #[test]
 fn slow_commits_stop_writes() {
@@ -141,6 +169,35 @@ fn commits_that_hang_stop_writes() {
         assert_eq!(raw.join().expect("a thread"), Answer::Done);
     }
     until_passes(&mut raw, write);
+}
+
+/// How long statements take is told by class, and commits by themselves. There is no gate, and no probe user.
+#[test]
+fn statements_are_timed_by_class() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.timed (a INT)").expect("a table");
+    let tollgate = gated(&cluster, "");
+    let mut raw = login(&tollgate, APP);
+    let of = |class: &str| {
+        let gates = tollgate.gates();
+        let mut latencies = gates["latencies"].as_array().expect("latencies").iter();
+        latencies.find(|took| took["of"] == class).cloned()
+    };
+    for (class, sql) in [
+        ("read", "SELECT SLEEP(0.1)"),
+        ("write", "INSERT INTO test.timed SELECT SLEEP(0.1)"),
+        ("commit", "INSERT INTO test.timed SELECT SLEEP(0.1)"),
+    ] {
+        // Of the last second, so that there must be some in it.
+        wait_until(&format!("{class} to be timed"), || {
+            assert_eq!(run(&mut raw, sql), Answer::Done);
+            of(class).is_some_and(|took| {
+                let seconds = |key: &str| took[key].as_f64().expect("seconds");
+                // Told to an eighth.
+                took["count"].as_u64() > Some(0) && seconds("p50") > 0.09 && seconds("p99") >= seconds("p50")
+            })
+        });
+    }
 }
 
 /// As many at once as the threshold bears, which the gate finds: then the server runs no more than that, and all get on.

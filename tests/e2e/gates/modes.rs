@@ -30,3 +30,24 @@ fn a_gate_warns_then_acts_then_warns_again() {
     assert!(judged == Answer::Done && !is_refused_by(&judged, "dial"), "who waits is judged anew: {judged:?}");
     assert_eq!(tollgate.gate("dial")["state"], "closed");
 }
+
+/// What the gate says itself is not asked: with one key nothing holds anybody back any more.
+#[test]
+fn the_whole_proxy_warns_where_a_gate_would_enforce() {
+    let cluster = cluster();
+    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.all_moded (a INT)").expect("a table");
+    let dial = Dial::new(&cluster, "all_modes");
+    let gate = dial.yaml(", mode: enforce, classes: [write], action: reject, trickle: 0");
+    let tollgate = gated(&cluster, &format!("defaults: {{ mode: enforce }}\n{gate}"));
+    let write = "INSERT INTO test.all_moded VALUES (1)";
+    let mut raw = login(&tollgate, APP);
+    dial.set(99.0);
+    until_refused(&mut raw, write, "dial");
+    tollgate.rewrite(|yaml| yaml.replace("defaults: { mode: enforce }", "defaults: { mode: warn }"));
+    tollgate.await_generation(2);
+    let before = tollgate.counted("warned");
+    assert_eq!(run(&mut raw, write), Answer::Done);
+    wait_until("it is counted", || tollgate.counted("warned") > before);
+    let gate = tollgate.gate("dial");
+    assert_eq!((&gate["mode"], &gate["state"]), (&"warn".into(), &"closed".into()), "{gate}");
+}

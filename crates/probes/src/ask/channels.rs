@@ -41,10 +41,10 @@ pub(crate) async fn ask(connection: &mut Conn, flavor: Flavor) -> mysql_async::R
         Flavor::Mariadb => Ok(shown(&rows(connection, "SHOW ALL SLAVES STATUS").await?)),
         Flavor::Mysql => match prepared(connection, TABLES).await {
             Ok(rows) if !rows.is_empty() => Ok(tabled(&rows)),
-            // Empty also where performance_schema is off, so nobody is said to follow no one by this alone.
-            Ok(_) => Ok(show(connection).await.unwrap_or_default()),
             Err(error) if error.is_fatal() => Err(error),
-            Err(_) => show(connection).await,
+            // Empty also where performance_schema is off, so nobody is said to follow no one by this alone; nor because the
+            // statement was refused, or its answer was lost.
+            Ok(_) | Err(_) => show(connection).await,
         },
     }
 }

@@ -1,6 +1,7 @@
 //! A page whose whole text is one number.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Instant;
 
 use health::{Reading, ServerName, Unknown};
@@ -10,26 +11,29 @@ use hyper::header::{HOST, USER_AGENT};
 use hyper::{Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use super::{Ask, CustomMetric, Next, On, Schedule, number};
 use crate::connector::PROGRAM_NAME;
-use crate::run::Common;
+use crate::event::Outbox;
+use crate::pace::Pace;
 
 /// Longer than any number.
 const LONGEST: usize = 4096;
 
-pub(crate) async fn run(common: Common) {
+/// No server is asked, so it needs nothing of what leads to one.
+pub(crate) async fn run(custom: watch::Receiver<Arc<Vec<CustomMetric>>>, pace: watch::Receiver<Pace>, outbox: Outbox) {
     let wanted = |ask: &Ask, _: On| matches!(ask, Ask::Http { .. });
-    let mut schedule = Schedule::new(common.custom.clone(), common.pace.clone(), On::Primary, wanted);
+    let mut schedule = Schedule::new(custom, pace, On::Primary, wanted);
     // Each by itself, since they have nothing in common. None lasts longer than its deadline.
     let mut asking = JoinSet::new();
     loop {
         match schedule.next().await {
             Next::Ask(metric) => {
                 while asking.try_join_next().is_some() {}
-                let outbox = common.outbox.clone();
+                let outbox = outbox.clone();
                 asking.spawn(async move {
                     let Ask::Http { url } = &metric.ask else { return };
                     let sent = Instant::now();

@@ -7,7 +7,7 @@ pub(crate) fn name(heartbeat: &Heartbeat) -> String {
     format!("{}.{}", quoted(&heartbeat.schema), quoted(&heartbeat.table))
 }
 
-pub(crate) fn quoted(identifier: &str) -> String {
+fn quoted(identifier: &str) -> String {
     format!("`{}`", identifier.replace('`', "``"))
 }
 
@@ -29,7 +29,11 @@ pub(crate) fn proxy(heartbeat: &Heartbeat) -> String {
     heartbeat.proxy.chars().take(LONGEST_PROXY).collect()
 }
 
-/// It is not there: 1049 no such schema, 1146 no such table.
+/// It is not there, or not even its schema.
 pub(crate) fn is_missing(code: Option<u16>) -> bool {
-    matches!(code, Some(1049 | 1146))
+    code == Some(1146) || is_schema_missing(code)
+}
+
+pub(crate) fn is_schema_missing(code: Option<u16>) -> bool {
+    code == Some(1049)
 }

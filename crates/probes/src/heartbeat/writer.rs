@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use health::{Unknown, Work};
+use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 use rand::RngExt;
 use tracing::{error, info, warn};
@@ -26,6 +27,10 @@ const QUIET: (u32, Duration) = (4, Duration::from_secs(1));
 
 /// Somebody else who writes our row may write more rarely than we do: in the idle interval, and one of its beats may be late.
 const SHARED_FOR: Duration = Duration::from_secs(12);
+
+/// Until old rows are looked for again: after they were removed, and after they could not be.
+const TIDIED: Duration = Duration::from_secs(3600);
+const NOT_TIDIED: Duration = Duration::from_secs(600);
 
 pub(crate) struct Writer {
     pub(crate) line: Line,
@@ -93,7 +98,7 @@ impl Writer {
         let mut life = Life { run: None, server: None, next: Next { number: 1, work: None } };
         let mut complaints = Complaints::new("the heartbeat cannot be written");
         let mut patience = self.timeout;
-        let mut tidied = false;
+        let mut tidying = Tidying::default();
         let mut foreign = None;
         loop {
             let tick = self.ticker.tick().await;
@@ -129,8 +134,9 @@ impl Writer {
                     patience = self.timeout;
                     self.line.renew_early(false);
                     complaints.fine();
-                    if !std::mem::replace(&mut tidied, true) {
-                        self.tidy().await;
+                    if tidying.is_due(now) {
+                        let tidied = self.tidy().await;
+                        tidying.tried(now, tidied);
                     }
                 }
                 Ok(Outcome::ReadOnly) => {
@@ -179,12 +185,7 @@ impl Writer {
             }
             MissingTable::Create => {
                 let made = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
-                    let mut made = Ok(());
-                    for statement in statements {
-                        if made.is_ok() {
-                            made = open.connection.query_drop(statement).await;
-                        }
-                    }
+                    let made = make(&mut open.connection, &statements).await;
                     (open, made)
                 });
                 match made.await {
@@ -199,15 +200,45 @@ impl Writer {
     }
 
     /// Rows of proxies that are no more.
-    async fn tidy(&mut self) {
+    async fn tidy(&mut self) -> Result<(), Unknown> {
         let sql = format!("DELETE FROM {} WHERE written < NOW(6) - INTERVAL 1 DAY", table::name(&self.heartbeat));
         let tidied = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
             let tidied = open.connection.query_drop(sql).await;
             (open, tidied)
         });
-        if let Err((why, _)) = tidied.await {
-            warn!(%why, "old rows of the heartbeat's table could not be removed");
+        tidied.await.map_err(|(why, error)| {
+            let error = error.map_or_else(|| why.means().to_owned(), |error| error.to_string());
+            warn!(%why, error, "old rows of the heartbeat's table could not be removed");
+            why
+        })
+    }
+}
+
+/// Its schema only where that is missing too: who may make a table may not make schemas, not even one that is there.
+async fn make(connection: &mut Conn, [schema, table]: &[String; 2]) -> mysql_async::Result<()> {
+    match connection.query_drop(table).await {
+        Err(error) if table::is_schema_missing(trouble::code(&error)) => {
+            connection.query_drop(schema).await?;
+            connection.query_drop(table).await
         }
+        made => made,
+    }
+}
+
+/// When old rows are looked for: behind the first beat, and again and again, since proxies go also while this one stays.
+#[derive(Debug, Default)]
+struct Tidying {
+    not_before: Option<Instant>,
+}
+
+impl Tidying {
+    fn is_due(&self, now: Instant) -> bool {
+        self.not_before.is_none_or(|time| now >= time)
+    }
+
+    /// What failed is not tried again with the next beat: that one would have to wait for it.
+    fn tried(&mut self, now: Instant, tidied: Result<(), Unknown>) {
+        self.not_before = Some(now + if tidied.is_ok() { TIDIED } else { NOT_TIDIED });
     }
 }
 
@@ -351,6 +382,23 @@ mod tests {
             });
             assert_eq!(beats.take(3).collect::<Vec<_>>(), beats_at, "every {interval} ms");
         }
+    }
+
+    #[test]
+    fn old_rows_are_looked_for_again_each_hour_and_sooner_where_they_could_not_be_removed() {
+        let start = Instant::now();
+        let mut failing = [false, true, true, false].into_iter();
+        let mut tidying = Tidying::default();
+        let minutes = (0..200_u64).filter(|minute| {
+            let now = start + Duration::from_secs(60 * minute);
+            let due = tidying.is_due(now);
+            if due {
+                let fails = failing.next().unwrap_or(false);
+                tidying.tried(now, if fails { Err(Unknown::Denied) } else { Ok(()) });
+            }
+            due
+        });
+        assert_eq!(minutes.collect::<Vec<_>>(), [0, 60, 70, 80, 140]);
     }
 
     #[test]

@@ -19,7 +19,8 @@ fn metric(index: usize, ask: Ask) -> CustomMetric {
 #[tokio::test]
 async fn sql_gives_one_number_or_says_why_not() -> Result<()> {
     let (cluster, _turn) = cluster().await?;
-    cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.secret (a INT)")?;
+    let secrets = "CREATE TABLE IF NOT EXISTS test.secret (a INT); CREATE TABLE IF NOT EXISTS toll_gate.secret (a INT)";
+    cluster.primary.root_sql(secrets)?;
     let unknown = Reading::Unknown;
     let table = [
         ("SELECT 42", Reading::Value(42.0)),
@@ -40,7 +41,9 @@ async fn sql_gives_one_number_or_says_why_not() -> Result<()> {
         ("SELECT 1; SELECT 2", unknown(Unknown::SeveralRows)),
         ("SELEKT 1", unknown(Unknown::Failed)),
         ("SELECT COUNT(*) FROM test.secret", unknown(Unknown::Denied)),
-        ("INSERT INTO toll_gate.t VALUES (1)", unknown(Unknown::Failed)),
+        // Where the heartbeat's table is too.
+        ("SELECT COUNT(*) FROM toll_gate.secret", unknown(Unknown::Denied)),
+        ("INSERT INTO toll_gate.heartbeat VALUES ('x', 1, 1, NOW())", unknown(Unknown::Failed)),
         ("SELECT REPEAT('1', 2000000)", unknown(Unknown::Failed)),
         ("SELECT BENCHMARK(1000000000000, SHA2('a', 512))", unknown(Unknown::TimedOut)),
     ];

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use health::{BuiltIn, Reading, Unknown};
-use probes::{Endpoint, Login, Secret};
+use probes::{Endpoint, Flavor, Login, Secret};
+use sandbox::{Options, Server};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::harness::{cluster, endpoint, heartbeat, port, settings, start};
+use crate::harness::{USER, cluster, endpoint, heartbeat, make_user, port, session, settings, start};
 
 /// All that is measured on a primary and a replica is unknown for this reason.
 async fn all_unknown(bad: Endpoint, login: Option<Login>, why: Unknown) -> Result<()> {
@@ -61,14 +62,36 @@ async fn one_who_talks_nonsense_has_failed() -> Result<()> {
 #[tokio::test]
 async fn a_wrong_password_is_denied() -> Result<()> {
     let (cluster, _turn) = cluster().await?;
-    let login = Login { user: crate::harness::USER.into(), password: Secret::new("wrong") };
+    let login = Login { user: USER.into(), password: Secret::new("wrong") };
     all_unknown(endpoint(&cluster.primary), Some(login), Unknown::Denied).await
+}
+
+/// Error 1040, also for the one connection more that a user with CONNECTION_ADMIN gets.
+#[tokio::test]
+async fn one_that_has_too_many_connections_has_failed() -> Result<()> {
+    let server = Server::start(Options::mysql().argument("--skip-log-bin").argument("--max-connections=4"))?;
+    server.root_sql(&make_user(Flavor::Mysql, &heartbeat("any")))?;
+    let mut held = Vec::new();
+    let full = loop {
+        match session(&server).await {
+            Ok(session) => held.push(session),
+            Err(error) => break error,
+        }
+    };
+    assert!(format!("{full:#}").contains("1040") && held.len() == 5, "{} sessions, then {full:#}", held.len());
+    let primary = endpoint(&server);
+    all_unknown(primary.clone(), None, Unknown::Failed).await?;
+    let mut running = start(settings(primary.clone(), vec![], None));
+    running.report("threads_running", &primary.name(), |_| true).await?;
+    drop(held);
+    running.value(BuiltIn::ThreadsRunning, &primary).await?;
+    Ok(())
 }
 
 #[tokio::test]
 async fn one_that_comes_is_found_and_one_that_goes_is_missed() -> Result<()> {
-    let server = sandbox::Server::start(sandbox::Options::mysql().argument("--skip-log-bin"))?;
-    server.root_sql(&crate::harness::make_user(probes::Flavor::Mysql, &heartbeat("any")))?;
+    let server = Server::start(Options::mysql().argument("--skip-log-bin"))?;
+    server.root_sql(&make_user(Flavor::Mysql, &heartbeat("any")))?;
     let primary = endpoint(&server);
     let mut running = start(settings(primary.clone(), vec![], None));
     running.value(BuiltIn::ThreadsRunning, &primary).await?;

@@ -76,6 +76,17 @@ pub(crate) fn of_cluster(cluster: &Cluster, heartbeat: Option<Heartbeat>) -> Set
     settings(endpoint(&cluster.primary), vec![endpoint(&cluster.replica)], heartbeat)
 }
 
+/// The statements that make the replica one again, while it is one.
+pub(crate) fn replication(cluster: &Cluster) -> Result<String> {
+    let host = cluster.replica.root_sql("SELECT HOST FROM performance_schema.replication_connection_configuration")?;
+    Ok(format!(
+        "SET GLOBAL read_only=ON; CHANGE REPLICATION SOURCE TO SOURCE_HOST='{}', SOURCE_PORT={}, SOURCE_USER='repl',
+         SOURCE_PASSWORD='repl-pw', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1; START REPLICA",
+        host.trim(),
+        cluster.primary.port()
+    ))
+}
+
 /// Running probes. Dropping it ends them.
 pub(crate) struct Running {
     events: mpsc::Receiver<Event>,

@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use health::{BuiltIn, Reading, Unknown};
-use probes::{Event, MissingTable};
+use probes::{Event, Flavor, Heartbeat, MissingTable};
 use sandbox::Server;
 
-use crate::harness::{cluster, endpoint, heartbeat, number, of_cluster, run, session, start};
+use crate::harness::{cluster, endpoint, heartbeat, make_user, number, of_cluster, run, session, start};
 
 #[tokio::test]
 async fn a_primary_that_takes_no_writes_leaves_the_lag_unknown() -> Result<()> {
@@ -25,10 +25,27 @@ async fn a_primary_that_takes_no_writes_leaves_the_lag_unknown() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_heartbeat_that_may_not_be_written_is_denied() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let mut running = start(of_cluster(cluster, Some(heartbeat("revoked"))));
+    running.lag_is_known(&cluster.replica).await?;
+    cluster.primary.root_sql("REVOKE INSERT, UPDATE ON toll_gate.heartbeat FROM probe@'%'")?;
+    let denied = running.lag_is_unknown(&cluster.replica, Unknown::Denied).await;
+    let other = running.value(BuiltIn::ThreadsRunning, &endpoint(&cluster.primary)).await;
+    cluster.primary.root_sql("GRANT INSERT, UPDATE ON toll_gate.heartbeat TO probe@'%'")?;
+    denied?;
+    other.context("it is asked all the same")?;
+    let known = running.lag_is_known(&cluster.replica).await?;
+    ensure!(matches!(known.reading, Reading::Value(lag) if lag < 1.0), "what was not written is not lag: {known:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_missing_table_is_made_only_on_request() -> Result<()> {
     let (cluster, _turn) = cluster().await?;
     let mut wanted = heartbeat("asks");
     wanted.table = "on_request".into();
+    cluster.primary.root_sql(&make_user(Flavor::Mysql, &wanted))?;
     wanted.missing = MissingTable::SayHow;
     let mut running = start(of_cluster(cluster, Some(wanted.clone())));
     running.lag_is_unknown(&cluster.replica, Unknown::Failed).await?;
@@ -44,6 +61,22 @@ async fn a_missing_table_is_made_only_on_request() -> Result<()> {
     let mut running = start(of_cluster(cluster, Some(wanted)));
     running.lag_is_known(&cluster.replica).await?;
     assert_eq!(cluster.primary.root_sql(there)?.trim(), "1");
+    Ok(())
+}
+
+/// What is granted is not enough for that, on purpose: who wants it grants more.
+#[tokio::test]
+async fn a_missing_schema_is_made_by_one_who_may() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let wanted = Heartbeat { schema: "toll_gate_too".into(), ..heartbeat("makes the schema") };
+    cluster.primary.root_sql(&make_user(Flavor::Mysql, &wanted))?;
+    cluster.primary.root_sql("DROP DATABASE toll_gate_too")?;
+    let mut running = start(of_cluster(cluster, Some(wanted)));
+    running.lag_is_unknown(&cluster.replica, Unknown::Denied).await?;
+    cluster.primary.root_sql("GRANT CREATE ON toll_gate_too.* TO probe@'%'")?;
+    running.lag_is_known(&cluster.replica).await?;
+    drop(running);
+    cluster.primary.root_sql("REVOKE CREATE ON toll_gate_too.* FROM probe@'%'; DROP DATABASE toll_gate_too")?;
     Ok(())
 }
 

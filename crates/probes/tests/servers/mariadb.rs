@@ -1,8 +1,11 @@
 //! The same on MariaDB.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::Result;
 use health::{BuiltIn, Reading, Unknown};
-use probes::{Event, Flavor, Replicas, Role};
+use probes::{Ask, Change, CustomMetric, Event, Flavor, On, Replicas, Role};
 use sandbox::{Options, Server};
 
 use crate::harness::{endpoint, heartbeat, make_user, number, settings, start};
@@ -46,6 +49,75 @@ async fn a_primary_and_its_replica() -> Result<()> {
     ] {
         replica.root_sql(make)?;
         running.lag_is(&replica, reading).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn read_only_is_a_demotion() -> Result<()> {
+    let server = Server::start(Options::mariadb())?;
+    let name = endpoint(&server).name();
+    server.root_sql(&make_user(Flavor::Mariadb, &heartbeat("any")))?;
+    let mut running = start(settings(endpoint(&server), vec![], Some(heartbeat("demoted"))));
+    let beat = || server.root_sql("SELECT COALESCE(MAX(beat), 0) FROM toll_gate.heartbeat WHERE proxy = 'demoted'");
+    // Until it beats.
+    running.report("threads_running", &name, |_| beat().is_ok_and(|beat| beat.trim() != "0")).await?;
+    let change = |event| match event {
+        Event::Changed(change) => Some(change),
+        _ => None,
+    };
+    server.root_sql("SET GLOBAL read_only = ON")?;
+    assert_eq!(running.event("a demotion", change).await?, Change::Demoted);
+    let seen = running.event("the server", |event| match event {
+        Event::Server(seen) => Some(seen.read_only),
+        _ => None,
+    });
+    assert!(seen.await?, "it is shown");
+    let before = beat()?;
+    for _ in 0..20 {
+        running.value(BuiltIn::ThreadsRunning, &endpoint(&server)).await?;
+    }
+    assert_eq!(before, beat()?, "nothing is written meanwhile");
+    server.root_sql("SET GLOBAL read_only = OFF")?;
+    assert_eq!(running.event("a promotion", change).await?, Change::Promoted);
+    running.report("threads_running", &name, |_| beat().is_ok_and(|beat| beat != before)).await?;
+    Ok(())
+}
+
+/// Not BENCHMARK: MariaDB's gives 0 in place of an error when the server ends it.
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) \
+    SELECT SUM(a.i * b.i * c.i * d.i) FROM n a, n b, n c, n d";
+
+#[tokio::test]
+async fn custom_sql_gives_one_number_or_says_why_not() -> Result<()> {
+    let server = Server::start(Options::mariadb())?;
+    server.root_sql(&make_user(Flavor::Mariadb, &heartbeat("any")))?;
+    server.root_sql("CREATE TABLE toll_gate.secret (a INT)")?;
+    let name = endpoint(&server).name();
+    let mut running = start(settings(endpoint(&server), vec![endpoint(&server)], None));
+    let unknown = Reading::Unknown;
+    for (sql, on, reading) in [
+        ("SELECT @@port", On::Primary, Reading::Value(f64::from(server.port()))),
+        ("SELECT @@port + 0.5", On::Replicas, Reading::Value(f64::from(server.port()) + 0.5)),
+        ("SELECT NULL", On::Primary, unknown(Unknown::Null)),
+        ("SELECT 'twelve'", On::Primary, unknown(Unknown::NotANumber)),
+        ("SELECT 1 UNION ALL SELECT 2", On::Primary, unknown(Unknown::SeveralRows)),
+        ("SELECT COUNT(*) FROM toll_gate.secret", On::Primary, unknown(Unknown::Denied)),
+        ("INSERT INTO toll_gate.heartbeat VALUES ('x', 1, 1, NOW())", On::Primary, unknown(Unknown::Failed)),
+        (ENDLESS, On::Primary, unknown(Unknown::TimedOut)),
+    ] {
+        let metric = CustomMetric {
+            name: sql.into(),
+            ask: Ask::Sql { sql: sql.into(), on },
+            interval: Duration::from_millis(100),
+            timeout: Duration::from_secs(1),
+        };
+        running.custom.send(Arc::new(vec![metric]))?;
+        // A loaded machine may be late where it should not.
+        let told = running.report(sql, &name, |report| {
+            reading == unknown(Unknown::TimedOut) || report.reading != unknown(Unknown::TimedOut)
+        });
+        assert_eq!(told.await?.reading, reading, "{sql}");
     }
     Ok(())
 }

@@ -6,8 +6,9 @@ use anyhow::{Context, Result, ensure};
 use health::{BuiltIn, Reading, Unknown};
 use mysql_async::prelude::Queryable;
 use probes::{Change, Event, Flavor, Pace, Replicas, Role};
+use sandbox::Cluster;
 
-use crate::harness::{cluster, endpoint, heartbeat, of_cluster, run, session, settings, start, start_at};
+use crate::harness::{cluster, endpoint, heartbeat, of_cluster, replication, run, session, settings, start, start_at};
 
 #[tokio::test]
 async fn its_values_arrive() -> Result<()> {
@@ -134,6 +135,47 @@ async fn its_replicas_are_discovered() -> Result<()> {
     let mut settings = of_cluster(cluster, Some(heartbeat("discovers")));
     settings.replicas = Replicas::Discover;
     let mut running = start(settings);
+    running.lag_is_known(&cluster.replica).await?;
+    Ok(())
+}
+
+/// The primary is asked again and again: it follows only since we know the primary.
+#[tokio::test]
+async fn a_replica_that_joins_later_is_discovered() -> Result<()> {
+    let (cluster, _turn) = cluster().await?;
+    let follow = replication(cluster)?;
+    cluster.replica.root_sql("STOP REPLICA; RESET REPLICA ALL")?;
+    let joins = joins_later(cluster, &follow).await;
+    // Once more where it did not come so far: the other tests need it.
+    if joins.is_err() {
+        let _ = cluster.replica.root_sql(&follow);
+    }
+    joins
+}
+
+async fn joins_later(cluster: &Cluster, follow: &str) -> Result<()> {
+    // It notices that nobody fetches any more when it has something to send.
+    let look = "CREATE DATABASE left_alone; DROP DATABASE left_alone; SHOW REPLICAS";
+    let alone = (0..1000).find_map(|_| match cluster.primary.root_sql(look) {
+        Ok(followers) => followers.is_empty().then_some(Ok(())),
+        Err(error) => Some(Err(error)),
+    });
+    alone.context("it is still fetching")??;
+    let (primary, replica) = (endpoint(&cluster.primary), endpoint(&cluster.replica).name());
+    let mut wanted = of_cluster(cluster, Some(heartbeat("finds later")));
+    wanted.replicas = Replicas::Discover;
+    let mut running = start(wanted);
+    // Discovery comes behind the first sample, so before the second.
+    for _ in 0..2 {
+        running.value(BuiltIn::ThreadsRunning, &primary).await?;
+    }
+    let nobody = running.event("a sample", |event| match event {
+        Event::Report(report) if *report.server == *replica => Some(false),
+        Event::Report(report) if *report.server == *primary.name() => Some(true),
+        _ => None,
+    });
+    ensure!(nobody.await?, "it is not a replica yet");
+    cluster.replica.root_sql(follow)?;
     running.lag_is_known(&cluster.replica).await?;
     Ok(())
 }

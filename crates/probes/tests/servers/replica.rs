@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use health::{Reading, Unknown};
-use probes::{Event, Heartbeat, ReplicationState};
-use sandbox::Cluster;
+use probes::{Event, Flavor, Heartbeat, ReplicationState};
+use sandbox::{Options, Server};
 
-use crate::harness::{cluster, heartbeat, number, of_cluster, over, run, session, start};
+use crate::harness::{
+    cluster, endpoint, heartbeat, make_user, number, of_cluster, over, replication, run, session, settings, start,
+};
 
 /// With and without: the states are the same.
 fn both(proxy: &str) -> [Option<Heartbeat>; 2] {
@@ -124,15 +126,20 @@ async fn one_that_follows_nobody_is_not_a_replica() -> Result<()> {
     Ok(())
 }
 
-/// The statements that make it a replica again.
-fn replication(cluster: &Cluster) -> Result<String> {
-    let host = cluster.replica.root_sql("SELECT HOST FROM performance_schema.replication_connection_configuration")?;
-    Ok(format!(
-        "SET GLOBAL read_only=ON; CHANGE REPLICATION SOURCE TO SOURCE_HOST='{}', SOURCE_PORT={}, SOURCE_USER='repl',
-         SOURCE_PASSWORD='repl-pw', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_CONNECT_RETRY=1; START REPLICA",
-        host.trim(),
-        cluster.primary.port()
-    ))
+/// It is not said to follow nobody because nobody may ask: that would count as certain.
+#[tokio::test]
+async fn one_that_may_not_be_asked_whom_it_follows_is_denied() -> Result<()> {
+    // What its tables say is not enough then.
+    let replica = Server::start(Options::mysql().argument("--performance-schema=OFF"))?;
+    replica.root_sql(&make_user(Flavor::Mysql, &heartbeat("any")))?;
+    replica.root_sql("REVOKE REPLICATION CLIENT ON *.* FROM probe@'%'")?;
+    let mut running = start(settings(endpoint(&replica), vec![endpoint(&replica)], None));
+    let told = running.lag(&replica, |_| true).await?;
+    assert_eq!(told.reading, Reading::Unknown(Unknown::Denied));
+    replica.root_sql("GRANT REPLICATION CLIENT ON *.* TO probe@'%'")?;
+    let told = running.lag(&replica, |told| told != Reading::Unknown(Unknown::Denied)).await?;
+    assert_eq!(told.reading, Reading::Unknown(Unknown::NotAReplica));
+    Ok(())
 }
 
 #[tokio::test]
@@ -144,7 +151,7 @@ async fn one_that_hangs_times_out_and_the_others_go_on() -> Result<()> {
     let pid = rustix::process::Pid::from_raw(pid).ok_or_else(|| anyhow::anyhow!("no process"))?;
     rustix::process::kill_process(pid, rustix::process::Signal::STOP)?;
     let hung = running.lag_is_unknown(&cluster.replica, Unknown::TimedOut).await;
-    let primary = crate::harness::endpoint(&cluster.primary);
+    let primary = endpoint(&cluster.primary);
     let other = running.value(health::BuiltIn::ThreadsRunning, &primary).await;
     rustix::process::kill_process(pid, rustix::process::Signal::CONT)?;
     hung?;

@@ -39,7 +39,7 @@ pub(crate) fn custom(policy: &config::Policy) -> Custom {
     }
 }
 
-/// `None`: there is no user to ask as.
+/// `None`: there is no user to ask servers as.
 pub(super) fn settings(plan: &Plan) -> Option<Settings> {
     let probe = plan.probe.as_ref()?;
     let upstream = &plan.upstream;
@@ -60,8 +60,12 @@ pub(super) fn settings(plan: &Plan) -> Option<Settings> {
         login: login(probe),
         heartbeat,
         timeout: probe.timeout,
-        host: if upstream.address.is_local() { Host::Here } else { Host::Elsewhere },
+        host: host(upstream),
     })
+}
+
+pub(super) fn host(upstream: &config::Upstream) -> Host {
+    if upstream.address.is_local() { Host::Here } else { Host::Elsewhere }
 }
 
 /// A replica: what holds for the upstream's certificate holds for its, but for the name.

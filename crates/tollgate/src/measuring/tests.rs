@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use health::{Scope, Work, board::Fresh};
+use health::{Scope, State, Work, board::Fresh};
+use probes::{Ask, On};
 
 use super::*;
 use crate::proxy::Proxy;
@@ -37,6 +38,7 @@ fn measuring_for(gates: &str, state_dir: &Path) -> Measuring {
         pace: watch::channel(Pace::of_all(health::Settings::INTERVAL)).0,
         metrics: watch::channel(Arc::default()).0,
         custom: watch::channel(Custom::default()).1,
+        asked_since: BTreeMap::new(),
         remembered: Remembered::open(&plan.state_dir),
         gate_log: GateLog::default(),
         published: None,
@@ -85,6 +87,62 @@ async fn what_another_server_committed_is_forgotten() {
     measuring.log.note(start, work(100.0));
     measuring.take_up(Event::Changed(Change::Demoted));
     assert_eq!(measuring.log.at(start), None);
+}
+
+/// Whose question is another one is another metric, whatever its name: of the old one nothing stays, not even what comes later.
+#[tokio::test]
+async fn a_metric_that_asks_something_else_is_forgotten() {
+    const GATE: &str = "gates: { level: { threshold: 10, on_stale: closed } }\n";
+    let folder = tempfile::tempdir().unwrap();
+    let sql = |sql: &str, on| Ask::Sql { sql: sql.to_owned(), on };
+    let http = |url: &str| Ask::Http { url: url.to_owned() };
+    let level = |ask: Ask, interval| CustomMetric {
+        name: "level".into(),
+        ask,
+        interval: Duration::from_secs(interval),
+        timeout: Duration::from_secs(1),
+    };
+    let one = || sql("SELECT 1", On::Primary);
+    for (before, after, stays) in [
+        (one(), vec![level(one(), 1)], true),
+        (one(), vec![level(one(), 9)], true),
+        (one(), vec![level(sql("SELECT 2", On::Primary), 1)], false),
+        (one(), vec![level(sql("SELECT 1", On::Replicas), 1)], false),
+        (http("http://a/"), vec![level(http("http://b/"), 1)], false),
+        (one(), vec![], false),
+    ] {
+        let mut measuring = measuring_for(&format!("metrics: {{ level: {{ sql: SELECT 1 }} }}\n{GATE}"), folder.path());
+        let custom = |metrics| Custom { metrics: Arc::new(metrics), units: BTreeMap::new() };
+        let (sender, receiver) = watch::channel(custom(vec![level(before.clone(), 1)]));
+        measuring.custom = receiver;
+        measuring.take_up_custom();
+        let asked = Instant::now();
+        let answer = |server: &str, at| {
+            let (metric, server, reading) = ("level".into(), server.into(), Reading::Value(3.0));
+            Event::Report(Report { metric, server, reading, at, applied: None })
+        };
+        let seen = |measuring: &Measuring| {
+            let lines = measuring.seen(Instant::now()).metrics.into_iter();
+            lines.filter(|line| &*line.metric == "level").map(|line| line.server.to_string()).collect::<Vec<_>>()
+        };
+        let state = |measuring: &Measuring| measuring.gates.seen().first().map(|gate| gate.state);
+        measuring.take_up(answer("old", asked));
+        measuring.tick(asked);
+        assert_eq!((seen(&measuring), state(&measuring)), (vec!["old".to_owned()], Some(State::Open)));
+
+        sender.send(custom(after.clone())).unwrap();
+        measuring.take_up_custom();
+        // It had been asked before.
+        measuring.take_up(answer("late", asked));
+        measuring.tick(asked + Duration::from_secs(1));
+        let (left, then) = if stays { (vec!["late", "old"], State::Open) } else { (vec![], State::Waking) };
+        assert_eq!(seen(&measuring), left, "{before:?}, then {after:?}");
+        assert_eq!(state(&measuring), Some(then), "{before:?}, then {after:?}");
+        if !after.is_empty() {
+            measuring.take_up(answer("new", Instant::now()));
+            assert!(seen(&measuring).contains(&"new".to_owned()), "{after:?}");
+        }
+    }
 }
 
 /// What the replicas bear is kept while it runs, and told to the gates of the next one that starts in the same place.

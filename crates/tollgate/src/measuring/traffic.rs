@@ -6,7 +6,7 @@ use admission::gates::InFlight;
 
 #[derive(Debug)]
 pub(super) struct Traffic {
-    /// After how long without traffic they are asked how rarely. `None`: nobody is asked at all.
+    /// After how long without traffic they are asked how rarely. `None`: no server is asked at all, so there is none to spare.
     idle: Option<(Duration, Duration)>,
     asked: u64,
     last: Instant,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_nobody_does_not_sleep() {
+    fn who_asks_no_server_does_not_sleep() {
         let start = Instant::now();
         let mut traffic = Traffic::new(None, &InFlight::default(), start);
         traffic.count(0, 0, start + Duration::from_secs(3600));

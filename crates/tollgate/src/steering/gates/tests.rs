@@ -63,6 +63,32 @@ fn fields<'j>(json: &'j Json, gate: &str, keys: &[&str]) -> Vec<&'j Json> {
     keys.iter().map(|key| &gate[*key]).collect()
 }
 
+/// The whole proxy's mode is the most that a gate comes to, whatever it says itself.
+#[test]
+fn of_two_modes_the_milder_holds() {
+    for (whole, own, holds) in [
+        ("enforce", "", "enforce"),
+        ("enforce", ", mode: enforce", "enforce"),
+        ("enforce", ", mode: warn", "warn"),
+        ("enforce", ", mode: off", "off"),
+        ("warn", "", "warn"),
+        ("warn", ", mode: enforce", "warn"),
+        ("warn", ", mode: warn", "warn"),
+        ("warn", ", mode: off", "off"),
+        ("off", "", "off"),
+        ("off", ", mode: enforce", "off"),
+        ("off", ", mode: warn", "off"),
+    ] {
+        let yaml = format!(
+            "upstream: {{ address: db }}\ndefaults: {{ mode: {whole} }}\ngates: {{ queue_length: {{ threshold: 9{own} }} }}\n"
+        );
+        let plan = Plan::from_text(&yaml, Path::new("proxy.yaml")).unwrap_or_else(|error| panic!("{error}"));
+        let keeper = keeper_of_file(&plan);
+        let json = sight(&keeper.gates().seen(), &Seen::default(), &keeper.policy(), Instant::now());
+        assert_eq!(json!(fields(&json, "queue_length", &["mode"])), json!([holds]), "{whole}{own}");
+    }
+}
+
 #[test]
 fn a_gate_as_json() {
     let json = seen(&[("threads_running", Reading::Value(50.0)), ("level", Reading::Unknown(Unknown::Denied))], 2);
