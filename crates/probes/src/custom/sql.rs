@@ -56,6 +56,11 @@ pub(crate) async fn run(common: Common, endpoint: Endpoint, on: On) {
             .entry(metric.name.clone())
             .or_insert_with(|| Complaints::new(format!("the metric {} cannot be measured on {name}", metric.name)));
         let reading = match asked.await {
+            // The server has ended it, at the same time as we: some functions then give a number (SLEEP 1, BENCHMARK 0).
+            Ok(_) if sent.elapsed() >= metric.timeout => {
+                complaints.failed(Unknown::TimedOut, None);
+                Reading::Unknown(Unknown::TimedOut)
+            }
             Ok(reading) => {
                 complaints.fine();
                 reading
