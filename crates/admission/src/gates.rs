@@ -9,7 +9,7 @@ mod latency;
 mod seen;
 
 pub(crate) use in_flight::Begun;
-pub use in_flight::{InFlight, ShardId};
+pub use in_flight::{Committing, InFlight, ShardId};
 pub use latency::{Look, Took, Window};
 pub use seen::{GateSeen, MetricSeen, Seen, ServerSeen, Turned};
 

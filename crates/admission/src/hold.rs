@@ -279,7 +279,7 @@ impl Held {
                 let rule = fields.concurrency.iter().find(|rule| rule.id == *id)?;
                 Some((self.attempt.deadline(rule, &policy.defaults), Blocker::Rule(rule)))
             }
-            Thing::Gate(slot) | Thing::Under(slot, _) => {
+            Thing::Gate(slot) | Thing::Under(slot, ..) => {
                 let placed = policy.gates.at(*slot)?;
                 Some((placed.gate.deadline(&self.attempt), Blocker::Gate(placed)))
             }

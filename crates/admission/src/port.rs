@@ -54,8 +54,12 @@ pub trait Gate: Send + fmt::Debug {
         let _ = refusal;
     }
 
-    /// The upstream waits, because the client does not read: what runs at the client's pace does not count as running.
+    /// The upstream waits, because the client does not read, or does not send the rest: what runs at the client's pace does not count as
+    /// running.
     fn blocked_on_client(&mut self) {}
+
+    /// The client has sent the rest, and the upstream may only now begin.
+    fn resumed(&mut self) {}
 
     /// The reply to the last command that was asked for has ended.
     fn settled(&mut self, outcome: Outcome) {

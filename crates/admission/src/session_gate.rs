@@ -297,6 +297,11 @@ impl Gate for SessionGate {
         state.running.blocked_on_client(&context.keeper.gates, &context.keeper.limits);
     }
 
+    fn resumed(&mut self) {
+        let SessionGate { context, state } = self;
+        state.running.resumed(&context.keeper.gates);
+    }
+
     fn refused(&mut self, refusal: &Refusal) {
         let SessionGate { context, state } = self;
         state.under_way.clear();

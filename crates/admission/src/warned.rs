@@ -70,7 +70,7 @@ impl Passing<'_> {
         for thing in &full {
             match thing {
                 Thing::Rule(rule) => self.stats.by_rule(rule, Reason::Concurrency, Effect::Warned),
-                Thing::Gate(slot) | Thing::Under(slot, _) => self.blame_gate(*slot),
+                Thing::Gate(slot) | Thing::Under(slot, ..) => self.blame_gate(*slot),
             }
         }
         (Some(taken), !full.is_empty())

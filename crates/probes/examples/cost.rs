@@ -35,8 +35,8 @@ const fn ms(ms: u64) -> Duration {
 }
 
 /// As with a gate on each metric, and on lag alone.
-const ALL: Pace = Pace { status: ms(250), history: ms(1000), lag: ms(250), custom: ms(0) };
-const LAG: Pace = Pace { status: ms(1000), history: ms(5000), lag: ms(250), custom: ms(0) };
+const ALL: Pace = Pace { status: ms(250), history: ms(1000), lag: ms(250), custom: ms(0), wakes: 0 };
+const LAG: Pace = Pace { status: ms(1000), history: ms(5000), lag: ms(250), custom: ms(0), wakes: 0 };
 
 const CASES: [Case; 4] = [
     Case { name: "all gates, no heartbeat", pace: ALL, heartbeat: false },

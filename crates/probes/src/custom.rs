@@ -45,7 +45,7 @@ pub enum On {
 struct Schedule {
     custom: watch::Receiver<Arc<Vec<CustomMetric>>>,
     pace: watch::Receiver<Pace>,
-    known: Duration,
+    known: (Duration, u64),
     wanted: fn(&Ask, On) -> bool,
     on: On,
     all: Vec<(CustomMetric, Option<Instant>)>,
@@ -65,7 +65,7 @@ impl Schedule {
         on: On,
         wanted: fn(&Ask, On) -> bool,
     ) -> Schedule {
-        let known = pace.borrow().custom;
+        let known = (pace.borrow().custom, pace.borrow().wakes);
         let mut schedule = Schedule { custom, pace, known, wanted, on, all: Vec::new() };
         schedule.replace();
         schedule
@@ -88,8 +88,9 @@ impl Schedule {
         let mut listening = true;
         let mut pacing = true;
         loop {
-            let pace = self.pace.borrow_and_update().custom;
-            if std::mem::replace(&mut self.known, pace) > pace {
+            let Pace { custom: pace, wakes, .. } = *self.pace.borrow_and_update();
+            let (before, wakes_before) = std::mem::replace(&mut self.known, (pace, wakes));
+            if before > pace || wakes_before != wakes {
                 self.all.iter_mut().for_each(|(_, last)| *last = None);
             }
             let due =

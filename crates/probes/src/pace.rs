@@ -16,12 +16,14 @@ pub struct Pace {
     pub lag: Duration,
     /// Of metrics of the configuration, whose own interval counts if it is longer.
     pub custom: Duration,
+    /// Another number wakes everybody: somebody waits for an answer, also where it is asked for as often as before.
+    pub wakes: u64,
 }
 
 impl Pace {
     /// The same for all.
     pub const fn of_all(interval: Duration) -> Pace {
-        Pace { status: interval, history: interval, lag: interval, custom: interval }
+        Pace { status: interval, history: interval, lag: interval, custom: interval, wakes: 0 }
     }
 }
 
@@ -39,13 +41,14 @@ pub(crate) struct Ticker {
     pace: watch::Receiver<Pace>,
     of: fn(&Pace) -> Duration,
     known: Duration,
+    wakes: u64,
     last: Option<Instant>,
 }
 
 impl Ticker {
     pub(crate) fn new(pace: watch::Receiver<Pace>, of: fn(&Pace) -> Duration) -> Ticker {
-        let known = of(&pace.borrow());
-        Ticker { pace, of, known, last: None }
+        let (known, wakes) = (of(&pace.borrow()), pace.borrow().wakes);
+        Ticker { pace, of, known, wakes, last: None }
     }
 
     /// Between this tick and the next, as far as is known.
@@ -56,9 +59,11 @@ impl Ticker {
     /// Waits. Cancel safe: a tick that was not taken comes again.
     pub(crate) async fn tick(&mut self) -> Tick {
         let tick = loop {
-            let interval = (self.of)(&self.pace.borrow_and_update());
+            let pace = *self.pace.borrow_and_update();
+            let interval = (self.of)(&pace);
+            let woken = std::mem::replace(&mut self.wakes, pace.wakes) != pace.wakes;
             // Also where it quickened while the last sample was being taken.
-            if std::mem::replace(&mut self.known, interval) > interval {
+            if std::mem::replace(&mut self.known, interval) > interval || woken {
                 break Tick::Woken;
             }
             let Some(last) = self.last else { break Tick::Due };
@@ -109,6 +114,8 @@ mod tests {
         assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Woken, SLOW / 5));
         sender.send(Pace::of_all(SLOW)).unwrap();
         assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, SLOW / 5 + SLOW));
+        sender.send(Pace { wakes: 1, ..Pace::of_all(SLOW) }).unwrap();
+        assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Woken, SLOW / 5 + SLOW), "somebody waits");
         drop(sender);
         assert_eq!((ticker.tick().await, start.elapsed()), (Tick::Due, SLOW / 5 + 2 * SLOW));
     }

@@ -14,28 +14,46 @@ use tokio::time::{Instant, timeout};
 /// never reads must not keep a session for ever, and neither must a server that hangs.
 const STALLED: Duration = Duration::from_secs(600);
 
-/// How long a client may still keep a command waiting, all added up, before it runs at the client's pace: one that takes or sends a little
-/// each time is as slow as one that does nothing.
+/// How long a client may still keep a command waiting before it runs at the client's pace. Waits add up: one that takes or sends a
+/// little each time is as slow as one that does nothing. One that keeps it waiting for less than a tenth of the time is not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Nothing, once it has ended.
     left: Option<Duration>,
+    /// The last wait's end.
+    waited: Option<Instant>,
 }
 
 impl Patience {
     const WHOLE: Duration = Duration::from_secs(1);
 
     pub(crate) fn new() -> Patience {
-        Patience { left: Some(Patience::WHOLE) }
+        Patience { left: Some(Patience::WHOLE), waited: None }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.left.is_none()
     }
 
     /// Waits for what the client has to do; `blocked` is called once, when that has taken too long. As cancel safe as `waiting`.
     pub(crate) async fn with<T>(&mut self, waiting: impl Future<Output = T>, blocked: impl FnOnce()) -> T {
-        let Some(left) = self.left else { return waiting.await };
         let mut waiting = std::pin::pin!(waiting);
+        // What takes no waiting takes no clock.
+        let at_once = poll_fn(|context| match waiting.as_mut().poll(context) {
+            Poll::Ready(done) => Poll::Ready(Some(done)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        if let Some(done) = at_once.await {
+            return done;
+        }
+        let Some(left) = self.left else { return waiting.await };
         let begun = Instant::now();
+        let regained = self.waited.map_or(Duration::ZERO, |waited| begun.saturating_duration_since(waited) / 10);
+        let left = (left + regained).min(Patience::WHOLE);
         if let Ok(done) = timeout(left, &mut waiting).await {
-            self.left = Some(left.saturating_sub(begun.elapsed()));
+            let now = Instant::now();
+            self.waited = Some(now);
+            self.left = Some(left.saturating_sub(now - begun));
             return done;
         }
         self.left = None;
@@ -216,5 +234,26 @@ mod tests {
         assert!(is_stalled(&error));
         assert_eq!(error.to_string(), "it left what it was sent unread for 10 minutes");
         assert!(!is_stalled(&io::ErrorKind::TimedOut.into()), "the system's own");
+    }
+
+    /// How often it was told, of waits so long and so far from each other.
+    async fn told(waits: usize, each: u64, apart: u64) -> usize {
+        let (mut patience, mut told) = (Patience::new(), 0);
+        for _ in 0..waits {
+            patience.with(tokio::time::sleep(Duration::from_millis(each)), || told += 1).await;
+            // What is there at once takes no patience.
+            patience.with(async {}, || told += 1).await;
+            tokio::time::sleep(Duration::from_millis(apart)).await;
+        }
+        told
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_is_slow_that_is_waited_for_more_than_a_tenth_of_the_time() {
+        for (waits, each, apart, expected) in
+            [(1, 990, 0, 0), (1, 1010, 0, 1), (3, 400, 0, 1), (100, 100, 1100, 0), (100, 100, 500, 1), (100, 1, 0, 0)]
+        {
+            assert_eq!(told(waits, each, apart).await, expected, "{waits} waits of {each} ms, {apart} ms apart");
+        }
     }
 }

@@ -193,6 +193,7 @@ impl Measuring {
             Change::NewServer { .. } | Change::Demoted => {
                 self.board.forget_all();
                 self.log.forget();
+                self.own.forget();
                 self.gates.reset();
                 let ended = match self.on_demotion {
                     OnDemotion::Close => self.shared.registry.drain_present(),

@@ -22,6 +22,12 @@ pub struct InFlight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShardId(usize);
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committing {
+    pub run: u64,
+    pub came_back: u64,
+}
+
 /// What a session that begins something is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begun {
@@ -38,8 +44,9 @@ pub(super) struct Shard {
     transactions: AtomicU64,
     rows: AtomicU64,
     by_class: [AtomicI32; Class::ALL.len()],
-    /// Of what runs now, COMMITs and writes that commit by themselves.
-    committing: AtomicI32,
+    /// COMMITs, and writes that commit by themselves: begun, and come back, whatever became of them.
+    committing: AtomicU64,
+    came_back: AtomicU64,
     /// How many more that lock or write may begin before somebody should look whether it is too much.
     unlooked: AtomicI64,
     /// For gates that do not concern everybody.
@@ -132,18 +139,26 @@ impl InFlight {
         }
     }
 
-    /// One begins to commit (1), or has done so or failed (−1).
+    /// One begins that is to commit.
     #[inline]
-    pub(crate) fn commits(&self, shard: ShardId, by: i32) {
-        if let Some(shard) = self.shards.get(shard.0) {
-            shard.committing.fetch_add(by, Ordering::Relaxed);
-        }
+    pub(crate) fn commits(&self, shard: ShardId) {
+        self.add(shard, |shard| &shard.committing, 1);
     }
 
-    /// COMMITs, and writes that commit by themselves, that run now.
-    pub fn committing(&self) -> u32 {
-        let sum = self.shards.iter().map(|shard| shard.committing.load(Ordering::Relaxed)).sum::<i32>();
-        u32::try_from(sum).unwrap_or(0)
+    /// Such a one has ended, whether or not there was anything to commit.
+    #[inline]
+    pub(crate) fn came_back(&self, shard: ShardId) {
+        self.add(shard, |shard| &shard.came_back, 1);
+    }
+
+    /// COMMITs, and writes that commit by themselves: how many run now, and how many ever came back.
+    pub fn committing(&self) -> Committing {
+        let sum = |counter: fn(&Shard) -> &AtomicU64| {
+            self.shards.iter().map(|shard| counter(shard).load(Ordering::Relaxed)).sum::<u64>()
+        };
+        // In this order: what begins meanwhile is not missing.
+        let came_back = sum(|shard| &shard.came_back);
+        Committing { run: sum(|shard| &shard.committing).saturating_sub(came_back), came_back }
     }
 
     /// It has been committed.

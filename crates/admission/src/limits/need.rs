@@ -37,7 +37,7 @@ pub enum Thing {
     /// A gate's leave, for one statement.
     Gate(Slot),
     /// The gate's metric at most at a threshold of a rule's; the bits of an f64.
-    Under(Slot, u64),
+    Under(Slot, u64, u64),
 }
 
 /// A thing as it stands in the policy of this generation.
@@ -58,8 +58,9 @@ impl Need {
         Need { thing: Thing::Gate(slot), limit: 0, generation: 0 }
     }
 
-    pub fn under(slot: Slot, threshold: f64) -> Need {
-        Need { thing: Thing::Under(slot, threshold.to_bits()), limit: 0, generation: 0 }
+    /// To be under this threshold; once over it, not before the metric has fallen to `opens_at`.
+    pub fn under(slot: Slot, threshold: f64, opens_at: f64) -> Need {
+        Need { thing: Thing::Under(slot, threshold.to_bits(), opens_at.to_bits()), limit: 0, generation: 0 }
     }
 }
 
@@ -77,7 +78,7 @@ pub(super) fn leaves(needs: &[Thing]) -> u64 {
 /// The gates that these are about, by their leave or by a threshold at them.
 pub(super) fn gates(needs: &[Thing]) -> u64 {
     needs.iter().fold(0, |bits, thing| match thing {
-        Thing::Gate(slot) | Thing::Under(slot, _) => bits | slot.bit(),
+        Thing::Gate(slot) | Thing::Under(slot, ..) => bits | slot.bit(),
         Thing::Rule(_) => bits,
     })
 }

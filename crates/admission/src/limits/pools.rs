@@ -229,7 +229,7 @@ impl Pools {
     /// Who waits for this gate, or for a threshold that a rule sets at it.
     pub fn held_at(&self, slot: Slot) -> usize {
         let at = |thing: &Thing| match thing {
-            Thing::Gate(other) | Thing::Under(other, _) => *other == slot,
+            Thing::Gate(other) | Thing::Under(other, ..) => *other == slot,
             Thing::Rule(_) => false,
         };
         let queues = self.queues.iter().filter(|(needs, _)| needs.iter().any(at));
@@ -239,7 +239,7 @@ impl Pools {
     /// Who waits for these gates and for nothing else.
     pub fn waiting_only_for(&self, gates: u64) -> usize {
         let is_of_them = |thing: &Thing| match thing {
-            Thing::Gate(slot) | Thing::Under(slot, _) => gates & slot.bit() != 0,
+            Thing::Gate(slot) | Thing::Under(slot, ..) => gates & slot.bit() != 0,
             Thing::Rule(_) => false,
         };
         // None of them: it waits for nothing, or for another. All of them: for nothing else.
@@ -265,7 +265,7 @@ impl Pools {
     /// The newest policy's word on a limit counts. One that was raised lets those in who wait.
     fn hear(&mut self, needs: &[Need]) {
         for Need { thing, .. } in needs {
-            if let Thing::Under(slot, _) = thing {
+            if let Thing::Under(slot, ..) = thing {
                 self.valves.hear(*slot, thing);
             }
         }
@@ -315,7 +315,7 @@ impl Pools {
         match thing {
             Thing::Rule(_) => self.pools.get(thing).is_some_and(|pool| pool.used < pool.limit),
             Thing::Gate(slot) => self.valves.has_room(*slot),
-            Thing::Under(slot, _) => self.valves.is_under(*slot, thing),
+            Thing::Under(slot, ..) => self.valves.is_under(*slot, thing),
         }
     }
 

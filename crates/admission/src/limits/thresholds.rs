@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use health::control::binary::OPENS_AT;
 use health::{Flow, Ramp};
 
 use super::need::{Slot, Thing};
@@ -38,12 +37,12 @@ enum Level {
 
 impl Standing {
     /// Where nobody knows, the gate itself decides.
-    fn level(&self, threshold: f64) -> Level {
+    fn level(&self, Threshold { over, opens_at, .. }: Threshold) -> Level {
         match (self.value, self.flow) {
             // What was true before a pause says nothing.
             (_, Flow::Waking) => Level::Between,
-            (Some(value), _) if value > threshold => Level::Over,
-            (Some(value), _) if value > threshold * OPENS_AT => Level::Between,
+            (Some(value), _) if value > over => Level::Over,
+            (Some(value), _) if value > opens_at => Level::Between,
             (Some(_), _) => Level::WellUnder,
             (None, Flow::Trickle(_)) => Level::Over,
             (None, Flow::Open | Flow::Paced(_) | Flow::AtOnce(_)) => Level::WellUnder,
@@ -54,7 +53,7 @@ impl Standing {
 impl Thresholds {
     /// Somebody asks for it.
     pub(super) fn hear(&mut self, thing: &Thing, standing: Standing) {
-        if let Some((_, threshold)) = threshold(thing)
+        if let Some(threshold) = threshold(thing)
             && standing.level(threshold) == Level::Over
         {
             self.0.insert(thing.clone(), State::Closed);
@@ -63,7 +62,7 @@ impl Thresholds {
 
     /// `running`: statements that the gate concerns. They are many counters to add up, and seldom asked for.
     pub(super) fn has_room(&self, thing: &Thing, standing: Standing, running: impl Fn() -> f64) -> bool {
-        let Some((_, threshold)) = threshold(thing) else { return true };
+        let Some(threshold) = threshold(thing) else { return true };
         if standing.flow == Flow::Waking {
             return false;
         }
@@ -84,7 +83,7 @@ impl Thresholds {
         now: Instant,
     ) {
         self.0.retain(|thing, state| {
-            let Some((_, threshold)) = threshold(thing).filter(|(at, _)| *at == slot) else { return true };
+            let Some(threshold) = threshold(thing).filter(|threshold| threshold.at == slot) else { return true };
             match (standing.level(threshold), *state) {
                 (Level::Over, _) => *state = State::Closed,
                 (Level::WellUnder, State::Closed) => *state = State::Opening(Ramp::from(running, now)),
@@ -107,13 +106,22 @@ impl Thresholds {
 
     /// The gate is there no more.
     pub(super) fn forget(&mut self, slot: Slot) {
-        self.0.retain(|thing, _| threshold(thing).is_some_and(|(at, _)| at != slot));
+        self.0.retain(|thing, _| threshold(thing).is_some_and(|threshold| threshold.at != slot));
     }
 }
 
-fn threshold(thing: &Thing) -> Option<(Slot, f64)> {
+#[derive(Debug, Clone, Copy)]
+struct Threshold {
+    at: Slot,
+    over: f64,
+    opens_at: f64,
+}
+
+fn threshold(thing: &Thing) -> Option<Threshold> {
     match thing {
-        Thing::Under(slot, bits) => Some((*slot, f64::from_bits(*bits))),
+        Thing::Under(at, over, opens_at) => {
+            Some(Threshold { at: *at, over: f64::from_bits(*over), opens_at: f64::from_bits(*opens_at) })
+        }
         Thing::Rule(_) | Thing::Gate(_) => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use health::control::binary::OPENS_AT;
 use rules::{Action, Key, Matcher, Mode, Query};
 use statement::Class;
 use tokio::time::Instant;
@@ -53,7 +54,10 @@ impl Placed {
         let own = self.gate.settings.threshold;
         // A looser one is an exemption up to it.
         let gate = (threshold <= own && restricting).then(|| Need::gate(self.slot));
-        let under = (threshold != own).then(|| Need::under(self.slot, threshold));
+        // And it is never stricter than none: where the gate itself would let one pass, it does too.
+        let opens_at = threshold * OPENS_AT;
+        let opens_at = if threshold > own { opens_at.max(own) } else { opens_at };
+        let under = (threshold != own).then(|| Need::under(self.slot, threshold, opens_at));
         gate.into_iter().chain(under)
     }
 }

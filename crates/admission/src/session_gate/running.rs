@@ -54,7 +54,7 @@ impl Running {
         let begun = gates.in_flight().begin(self.shard, facts.class, concerning.choosy);
         let commits = facts.class == Class::Write && self.autocommit && !self.in_transaction;
         if commits {
-            gates.in_flight().commits(self.shard, 1);
+            gates.in_flight().commits(self.shard);
         }
         let sent = Instant::now();
         self.statement = Some(Statement { facts: *facts, sent, concerning, asked, counts: true, ends: false, commits });
@@ -69,7 +69,7 @@ impl Running {
         if let Some(statement) = &mut self.statement {
             statement.ends = true;
             if !facts.rolls_back && !std::mem::replace(&mut statement.commits, true) {
-                gates.in_flight().commits(self.shard, 1);
+                gates.in_flight().commits(self.shard);
             }
         }
     }
@@ -88,6 +88,16 @@ impl Running {
             let counted = *statement;
             statement.counts = false;
             end(self.shard, gates, limits, &counted);
+        }
+    }
+
+    /// The client has sent all that it had to: it runs at the server's pace again.
+    pub(super) fn resumed(&mut self, gates: &Gates) {
+        let Some(statement) = self.statement.as_mut().filter(|statement| !statement.counts) else { return };
+        statement.counts = true;
+        gates.in_flight().begin(self.shard, statement.facts.class, statement.concerning.choosy);
+        if statement.commits {
+            gates.in_flight().commits(self.shard);
         }
     }
 
@@ -133,7 +143,7 @@ impl Running {
     /// The session is gone, or begins anew: what was not committed never will be.
     pub(super) fn abort(&mut self, gates: &Gates, limits: &Limits) {
         self.refused(gates, limits);
-        self.in_transaction = false;
+        (self.in_transaction, self.autocommit) = (false, true);
         self.unit_ended(gates, false);
     }
 
@@ -173,7 +183,7 @@ fn end(shard: ShardId, gates: &Gates, limits: &Limits, statement: &Statement) {
         return;
     }
     if *commits {
-        gates.in_flight().commits(shard, -1);
+        gates.in_flight().came_back(shard);
     }
     gates.in_flight().end(shard, facts.class, concerning.choosy);
     if gates.restricting() & (concerning.enforced | asked) != 0 {

@@ -34,9 +34,10 @@ pub(crate) async fn run(custom: watch::Receiver<Arc<Vec<CustomMetric>>>, pace: w
             Next::Ask(metric) => {
                 while asking.try_join_next().is_some() {}
                 let outbox = outbox.clone();
+                // Before it is on its way: by then another question may be asked, and this is no answer to that.
+                let sent = Instant::now();
                 asking.spawn(async move {
                     let Ask::Http { url } = &metric.ask else { return };
-                    let sent = Instant::now();
                     let reading = measure(url, &metric, sent).await;
                     outbox.report(metric.name.clone(), &server(url), reading, sent, None);
                 });

@@ -25,8 +25,9 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 /// While nothing is committed a beat says only that replicas still follow: then there is one in so many ticks, and each second.
 const QUIET: (u32, Duration) = (4, Duration::from_secs(1));
 
-/// Somebody else who writes our row may write more rarely than we do: in the idle interval, and one of its beats may be late.
-const SHARED_FOR: Duration = Duration::from_secs(12);
+/// Somebody else who writes our row may write more rarely than we do. It is expected again for twice as long as it took the last time,
+/// and a moment.
+const SHARED_FOR: (u32, Duration) = (2, Duration::from_secs(2));
 
 /// Until old rows are looked for again: after they were removed, and after they could not be.
 const TIDIED: Duration = Duration::from_secs(3600);
@@ -99,7 +100,7 @@ impl Writer {
         let mut complaints = Complaints::new("the heartbeat cannot be written");
         let mut patience = self.timeout;
         let mut tidying = Tidying::default();
-        let mut foreign = None;
+        let mut foreign = Foreign::default();
         loop {
             let tick = self.ticker.tick().await;
             let now = Instant::now();
@@ -127,8 +128,8 @@ impl Writer {
                         warn!(table, "somebody has removed this proxy's heartbeat row; it was written anew");
                     }
                     self.heart.wrote(run, life.next.number, at, work);
-                    foreign = last_foreign(foreign, found, life.server == Some(server.clone()), now);
-                    self.sharing(foreign.is_some());
+                    foreign = foreign.beat(found, life.server == Some(server.clone()), now);
+                    self.sharing(foreign.is_there(now));
                     let next = Next { number: life.next.number.saturating_add(1), work: None };
                     life = Life { run: Some(run), server: Some(server), next };
                     patience = self.timeout;
@@ -201,9 +202,9 @@ impl Writer {
 
     /// Rows of proxies that are no more.
     async fn tidy(&mut self) -> Result<(), Unknown> {
-        let sql = format!("DELETE FROM {} WHERE written < NOW(6) - INTERVAL 1 DAY", table::name(&self.heartbeat));
+        let name = table::name(&self.heartbeat);
         let tidied = self.line.ask(Instant::now() + self.timeout, |mut open: Open| async move {
-            let tidied = open.connection.query_drop(sql).await;
+            let tidied = remove_old(&mut open.connection, &name).await;
             (open, tidied)
         });
         tidied.await.map_err(|(why, error)| {
@@ -212,6 +213,16 @@ impl Writer {
             why
         })
     }
+}
+
+/// One by one, by their key: a DELETE that looks through the table locks the rows that it passes, and other proxies' beats wait for it.
+async fn remove_old(connection: &mut Conn, table: &str) -> mysql_async::Result<()> {
+    let old = "written < NOW(6) - INTERVAL 1 DAY";
+    let proxies: Vec<Vec<u8>> = connection.query(format!("SELECT proxy FROM {table} WHERE {old} LIMIT 100")).await?;
+    for proxy in proxies {
+        connection.exec_drop(format!("DELETE FROM {table} WHERE proxy = ? AND {old}"), (proxy,)).await?;
+    }
+    Ok(())
 }
 
 /// Its schema only where that is missing too: who may make a table may not make schemas, not even one that is there.
@@ -242,13 +253,28 @@ impl Tidying {
     }
 }
 
-/// When somebody else was last found to write our row, if that is not long ago, and on this server.
-fn last_foreign(last: Option<Instant>, found: Found, same_server: bool, now: Instant) -> Option<Instant> {
-    match found {
-        Found::Foreign => Some(now),
-        Found::Ours | Found::Nothing => {
-            last.filter(|at| same_server && now.saturating_duration_since(*at) < SHARED_FOR)
+/// Somebody else writes our row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Foreign {
+    seen: Option<Instant>,
+    /// How long after the time before.
+    gap: Duration,
+}
+
+impl Foreign {
+    fn beat(self, found: Found, same_server: bool, now: Instant) -> Foreign {
+        let since = self.seen.map(|seen| now.saturating_duration_since(seen));
+        match found {
+            Found::Foreign => Foreign { seen: Some(now), gap: since.unwrap_or_default() },
+            Found::Ours | Found::Nothing if same_server => self,
+            Found::Ours | Found::Nothing => Foreign::default(),
         }
+    }
+
+    /// Whether what stands in the row may be its.
+    fn is_there(self, now: Instant) -> bool {
+        let expected = self.gap.saturating_mul(SHARED_FOR.0).saturating_add(SHARED_FOR.1);
+        self.seen.is_some_and(|seen| now.saturating_duration_since(seen) < expected)
     }
 }
 
@@ -344,19 +370,23 @@ mod tests {
     fn a_row_is_shared_for_a_while_after_somebody_else_wrote_it() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut last = None;
+        let mut foreign = Foreign::default();
         for (second, found, same_server, shared) in [
             (0, Found::Ours, false, false),
             (1, Found::Ours, true, false),
             (2, Found::Foreign, true, true),
             (3, Found::Ours, true, true),
-            (13, Found::Ours, true, true),
-            (14, Found::Ours, true, false),
-            (15, Found::Foreign, true, true),
-            (16, Found::Ours, false, false),
+            (4, Found::Ours, true, false),
+            // Five seconds later, so that it is expected after five more, or ten.
+            (7, Found::Foreign, true, true),
+            (12, Found::Ours, true, true),
+            (18, Found::Ours, true, true),
+            (19, Found::Ours, true, false),
+            (20, Found::Foreign, true, true),
+            (21, Found::Ours, false, false),
         ] {
-            last = last_foreign(last, found, same_server, at(second));
-            assert_eq!(last.is_some(), shared, "{second}");
+            foreign = foreign.beat(found, same_server, at(second));
+            assert_eq!(foreign.is_there(at(second)), shared, "{second}");
         }
     }
 

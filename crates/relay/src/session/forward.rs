@@ -13,7 +13,7 @@ use super::read_command::Request;
 use super::renumber::Renumber;
 use crate::error::SessionError;
 use crate::registry::Signal;
-use crate::transport::is_stalled;
+use crate::transport::{Patience, is_stalled};
 
 impl Session {
     /// Keeps the permit until the reply has ended. Not cancel safe.
@@ -70,11 +70,20 @@ impl Session {
             }
             self.tracker.expect_behind(passage.sequence);
             if sent.is_err() || passage.is_done() {
+                self.client_has_sent();
                 return self.after_send(sent);
             }
             if self.more_from_client().await? == More::UpstreamClosed {
                 return self.after_send(Err(std::io::ErrorKind::UnexpectedEof.into()));
             }
+        }
+    }
+
+    /// All of a command or a file, however long that took: what comes now takes as long as the upstream does.
+    pub(super) fn client_has_sent(&mut self) {
+        if self.patience.has_ended() {
+            self.patience = Patience::new();
+            self.gate.resumed();
         }
     }
 

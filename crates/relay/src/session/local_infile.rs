@@ -28,6 +28,7 @@ impl Session {
             }
             if passage.is_done() {
                 if passage.passed == 0 {
+                    self.client_has_sent();
                     // The reply goes on behind the client's last packet.
                     self.tracker.expect_behind(passage.sequence);
                     if let Some(under_way) = &mut self.under_way {

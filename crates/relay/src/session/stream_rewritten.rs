@@ -32,6 +32,7 @@ impl Session {
                 let clients = self.under_way.map_or(request.header.sequence, |under_way| under_way.sequence);
                 self.renumber = Renumber::between(header.sequence, clients);
                 self.tracker.expect_behind(header.sequence);
+                self.client_has_sent();
                 return Ok(());
             }
             // The end of the client's packet opens our next one.

@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_millis(100);
 const WINDOWS: usize = 10;
 
 /// A single one may wait for a lock, and says nothing of what others would meet.
-const SEVERAL: u32 = 2;
+const SEVERAL: u64 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct Own {
@@ -22,6 +22,8 @@ pub(super) struct Own {
     windows: std::collections::VecDeque<Window>,
     /// Since when several are being committed and nothing has come back.
     hangs_since: Option<Instant>,
+    /// How many had come back, at the last look.
+    came_back: Option<u64>,
 }
 
 impl Own {
@@ -35,7 +37,9 @@ impl Own {
         }
         let in_flight = keeper.gates().in_flight();
         let window = self.look.look(in_flight);
-        match window.commits().is_none() && in_flight.committing() >= SEVERAL {
+        let committing = in_flight.committing();
+        let none_came_back = self.came_back.replace(committing.came_back) == Some(committing.came_back);
+        match none_came_back && committing.run >= SEVERAL {
             true => _ = self.hangs_since.get_or_insert(now),
             false => self.hangs_since = None,
         }
@@ -46,6 +50,12 @@ impl Own {
             let metric = metric.as_str().into();
             board.report(Report { metric, server: "proxy".into(), reading, at: now, applied: None });
         }
+    }
+
+    /// The server is another one: what the old one did, or did not, says nothing.
+    pub(super) fn forget(&mut self) {
+        self.windows.clear();
+        self.hangs_since = None;
     }
 
     /// The median of the last second. What has not come back in all of it takes at least so long, and is no reason to let more come.

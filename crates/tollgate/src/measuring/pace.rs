@@ -25,5 +25,6 @@ pub(super) fn of(gates: &Gates, traffic: &Traffic) -> Pace {
         lag: traffic.interval(asked(&[BuiltIn::ReplicationLag]).unwrap_or(Settings::SLOW_INTERVAL)),
         // They have intervals of their own.
         custom: traffic.interval(Duration::ZERO),
+        wakes: traffic.wakes(),
     }
 }

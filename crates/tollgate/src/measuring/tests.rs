@@ -185,7 +185,7 @@ async fn each_metric_is_asked_for_as_often_as_a_gate_looks_at_it() {
     ] {
         let mut measuring = measuring_for(gates, folder.path());
         let ms = Duration::from_millis;
-        let awake = Pace { status: ms(status), history: ms(history), lag: ms(lag), custom: ms(0) };
+        let awake = Pace { status: ms(status), history: ms(history), lag: ms(lag), custom: ms(0), wakes: 0 };
         measuring.set_pace();
         assert_eq!(*measuring.pace.borrow(), awake, "{gates}");
         let long_ago = Instant::now().checked_sub(Duration::from_secs(3600)).unwrap();

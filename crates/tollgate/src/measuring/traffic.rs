@@ -12,11 +12,13 @@ pub(super) struct Traffic {
     last: Instant,
     awake_since: Option<Instant>,
     asleep: bool,
+    /// How often somebody came after a pause.
+    wakes: u64,
 }
 
 impl Traffic {
     pub(super) fn new(idle: Option<(Duration, Duration)>, in_flight: &InFlight, now: Instant) -> Traffic {
-        Traffic { idle, asked: in_flight.total_asked(), last: now, awake_since: None, asleep: false }
+        Traffic { idle, asked: in_flight.total_asked(), last: now, awake_since: None, asleep: false, wakes: 0 }
     }
 
     pub(super) fn look(&mut self, in_flight: &InFlight, waiting: usize, now: Instant) {
@@ -36,11 +38,16 @@ impl Traffic {
         self.last = now;
         if std::mem::take(&mut self.asleep) {
             self.awake_since = Some(now);
+            self.wakes += 1;
         }
     }
 
     pub(super) fn is_asleep(&self) -> bool {
         self.asleep
+    }
+
+    pub(super) fn wakes(&self) -> u64 {
+        self.wakes
     }
 
     pub(super) fn awake_since(&self) -> Option<Instant> {
@@ -71,10 +78,10 @@ mod tests {
         traffic.count(1, 0, at(11));
         assert_eq!((traffic.is_asleep(), traffic.interval(fast)), (true, rarely));
         traffic.count(2, 0, at(20));
-        assert_eq!((traffic.is_asleep(), traffic.awake_since()), (false, Some(at(20))));
+        assert_eq!((traffic.is_asleep(), traffic.awake_since(), traffic.wakes()), (false, Some(at(20)), 1));
         traffic.count(2, 1, at(40));
         assert!(!traffic.is_asleep(), "somebody waits");
-        assert_eq!(traffic.awake_since(), Some(at(20)));
+        assert_eq!((traffic.awake_since(), traffic.wakes()), (Some(at(20)), 1));
     }
 
     #[test]

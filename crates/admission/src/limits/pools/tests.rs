@@ -317,8 +317,8 @@ impl Crowd {
 
 #[test]
 fn a_rules_threshold_opens_well_under_it_and_lets_out_no_herd() {
-    let at_it = [Need::under(AT, 20.0)];
-    let at_both = [Need::under(AT, 20.0), Need::gate(AT)];
+    let at_it = [Need::under(AT, 20.0, 16.0)];
+    let at_both = [Need::under(AT, 20.0, 16.0), Need::gate(AT)];
     // The metric has fallen, or nobody knows it any more and the gate is open.
     for (needs, opens) in [(&at_it[..], Some(16.0)), (&at_both, Some(16.0)), (&at_it, None)] {
         let mut crowd = Crowd::new(needs);
@@ -348,7 +348,7 @@ fn a_rules_threshold_opens_well_under_it_and_lets_out_no_herd() {
 
 #[test]
 fn steps_of_a_rules_threshold_do_not_wait_for_samples_that_are_rare() {
-    let mut crowd = Crowd::new(&[Need::under(AT, 20.0)]);
+    let mut crowd = Crowd::new(&[Need::under(AT, 20.0, 16.0)]);
     assert_eq!(crowd.sample(Flow::Open, Some(1.0)), 1);
     for (ms, more) in [(240, 0), (10, 1), (240, 0), (10, 1), (250, 1), (250, 2)] {
         crowd.later(ms);
@@ -374,8 +374,8 @@ fn lines_of_gates_that_are_all_open_are_told_apart() {
         (vec![Need::gate(lag), Need::gate(threads)], 0, lag.bit() | threads.bit()),
         (vec![Need::gate(lag), Need::gate(threads)], lag.bit(), 0),
         (vec![Need::gate(lag), Need::gate(threads)], other.bit(), lag.bit() | threads.bit()),
-        (vec![Need::under(lag, 2.0), Need::gate(threads)], lag.bit(), 0),
-        (vec![Need::under(lag, 2.0), Need::gate(threads)], 0, threads.bit()),
+        (vec![Need::under(lag, 2.0, 1.6), Need::gate(threads)], lag.bit(), 0),
+        (vec![Need::under(lag, 2.0, 1.6), Need::gate(threads)], 0, threads.bit()),
         (vec![], 0, 0),
     ] {
         let mut pools = Pools::default();

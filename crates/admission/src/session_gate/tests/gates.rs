@@ -5,6 +5,7 @@ use std::time::Duration;
 use health::{Flow, Reading, Unknown};
 use tokio::time::{Instant, advance};
 
+use crate::gates::Committing;
 use crate::port::{Admission, Verdict};
 use crate::refusal::Reason;
 use crate::stage::{At, Session, Setup, Stage, Who, times};
@@ -388,6 +389,22 @@ async fn logins_are_stopped_by_who_they_are() {
     assert_eq!(stage.keeper.gates().seen()[0].logins_stopped, 1, "it would have been");
 }
 
+/// One that is looser than the gate's own lets nobody wait whom the gate itself would let pass.
+#[tokio::test(start_paused = true)]
+async fn a_looser_threshold_is_never_stricter() {
+    let stage = gated(
+        &["threads threads_running 40 | | permits"],
+        &["loose | user=loose | threshold=threads:45", "strict | user=strict | threshold=threads:20"],
+    );
+    for (value, loose, strict) in
+        [(46.0, At::Held, At::Held), (41.0, At::Held, At::Held), (39.0, At::Once, At::Held), (15.0, At::Once, At::Once)]
+    {
+        stage.measure(&[("threads_running", value)]).await;
+        let seen = [stage.login("loose").at(READ).await, stage.login("strict").at(READ).await];
+        assert_eq!(seen, [loose, strict], "at {value}");
+    }
+}
+
 /// Another user on the same connection is no further connection.
 #[tokio::test(start_paused = true)]
 async fn who_changes_its_user_does_not_connect() {
@@ -424,11 +441,19 @@ async fn what_takes_as_long_as_a_commit() {
         let mut look = crate::gates::Look::default();
         look.look(in_flight);
         assert!(matches!(session.ask(sql), Verdict::Pass(_)));
-        assert_eq!(in_flight.committing(), u32::from(commits), "while it runs: {before:?} {sql}");
+        assert_eq!(in_flight.committing().run, u64::from(commits), "while it runs: {before:?} {sql}");
         advance(Duration::from_millis(300)).await;
         session.answer(sql, true);
         let took = look.look(in_flight).commits().map(|took| took.count);
-        assert_eq!((in_flight.committing(), took), (0, commits.then_some(1)), "{before:?} {sql}");
+        assert_eq!((in_flight.committing().run, took), (0, commits.then_some(1)), "{before:?} {sql}");
+    }
+    // One that fails, or finds nothing to change, has come back all the same.
+    let stage = gated(&[], &[]);
+    let mut session = stage.login("app");
+    for (came_back, succeeds) in [(1, false), (2, true)] {
+        assert!(matches!(session.ask(WRITE), Verdict::Pass(_)));
+        session.answer_with(succeeds, 0);
+        assert_eq!(stage.keeper.gates().in_flight().committing(), Committing { run: 0, came_back });
     }
 }
 
@@ -448,6 +473,14 @@ async fn permits_are_had_by_what_runs_upstream_and_by_nothing_else() {
     assert_eq!(sessions[4].at(READ).await, At::Held);
     sessions[1].gate.blocked_on_client();
     assert!(matches!(sessions[5].ask(READ), Verdict::Pass(_)), "one waits for its client to read");
+    sessions[1].gate.resumed();
+    sessions[1].gate.resumed();
+    assert_eq!(
+        stage.keeper.gates().seen()[0].in_flight,
+        3.0,
+        "its client had only been slow to send, and it runs again"
+    );
+    sessions[1].gate.blocked_on_client();
     sessions[1].answer(READ, true);
     assert_eq!(sessions[4].at(READ).await, At::Held, "given back once");
     drop(sessions.remove(3));

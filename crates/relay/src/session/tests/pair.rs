@@ -39,6 +39,7 @@ pub(super) struct Gate {
     held: Mutex<Option<Command>>,
     settled: AtomicUsize,
     blocked: AtomicUsize,
+    resumed: AtomicUsize,
     /// Of commands on their way.
     permits: Arc<()>,
 }
@@ -65,6 +66,10 @@ impl Gate {
     }
 
     /// How often it was told that a client does not read.
+    pub(super) fn resumed(&self) -> usize {
+        self.resumed.load(Ordering::Relaxed)
+    }
+
     pub(super) fn blocked(&self) -> usize {
         self.blocked.load(Ordering::Relaxed)
     }
@@ -101,6 +106,10 @@ impl port::Gate for Everyone {
 
     fn blocked_on_client(&mut self) {
         self.0.blocked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn resumed(&mut self) {
+        self.0.resumed.fetch_add(1, Ordering::Relaxed);
     }
 }
 
