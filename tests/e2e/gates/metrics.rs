@@ -117,16 +117,15 @@ fn what_asks_no_server_needs_no_probe_user() {
     until_refused(&mut login(&gated(&cluster, loaded), APP), write, "load_average");
 }
 
+const ON_COMMITS: &str = "probe: { PROBE }\ngates: { commit_delay: { threshold: 200ms, control: binary, match: { user: app }, \
+    action: reject, trickle: 0 } }\n";
+
 /// Commits take long, and nobody asked a server: the proxy timed them. Who is not concerned makes them.
 #[test]
 fn slow_commits_stop_writes() {
     let cluster = cluster();
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.slow (a INT)").expect("a table");
-    let tollgate = gated(
-        &cluster,
-        "probe: { PROBE }\ngates: { commit_delay: { threshold: 200ms, control: binary, match: { user: app }, \
-         action: reject, trickle: 0 } }\n",
-    );
+    let tollgate = gated(&cluster, ON_COMMITS);
     let mut raw = login(&tollgate, APP);
     let (read, write) = ("SELECT COUNT(*) FROM test.slow", "INSERT INTO test.slow VALUES (1)");
     until_passes(&mut raw, write);
@@ -146,11 +145,7 @@ fn slow_commits_stop_writes() {
 fn commits_that_hang_stop_writes() {
     let cluster = cluster();
     cluster.primary.root_sql("CREATE TABLE IF NOT EXISTS test.slow (a INT)").expect("a table");
-    let tollgate = gated(
-        &cluster,
-        "probe: { PROBE }\ngates: { commit_delay: { threshold: 200ms, control: binary, match: { user: app }, \
-         action: reject, trickle: 0 } }\n",
-    );
+    let tollgate = gated(&cluster, ON_COMMITS);
     let mut raw = login(&tollgate, APP);
     let write = "INSERT INTO test.slow VALUES (1)";
     until_passes(&mut raw, write);

@@ -22,15 +22,22 @@ async fn is_given_up(pair: &mut Pair, since: Instant) {
     assert!(since.elapsed() < PATIENCE + Duration::from_secs(10), "{:?}", since.elapsed());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing() {
+/// A session in the middle of a reply that is more than a client takes unread, and that reply.
+async fn long_reply() -> (Bench, Pair, Vec<u8>) {
     let bench = Bench::new();
     let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
     let command = packet(0, b"\x09");
     pair.client_sends(&command).await;
     pair.upstream_gets(&command).await;
+    let long = packet(1, &LONG);
+    pair.upstream_sends(&long).await;
+    (bench, pair, long)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing() {
+    let (bench, mut pair, _) = long_reply().await;
     let since = Instant::now();
-    pair.upstream_sends(&packet(1, &LONG)).await;
     is_given_up(&mut pair, since).await;
     assert_eq!((bench.count(Counter::ClientStalled), bench.count(Counter::LeftDuringReply)), (1, 0));
 }
@@ -63,13 +70,7 @@ async fn an_upstream_that_takes_no_file() {
 /// As long as it takes something now and then, it may be as slow as it likes.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_slowly_is_waited_for() {
-    let bench = Bench::new();
-    let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
-    let command = packet(0, b"\x09");
-    pair.client_sends(&command).await;
-    pair.upstream_gets(&command).await;
-    let long = packet(1, &LONG);
-    pair.upstream_sends(&long).await;
+    let (bench, mut pair, long) = long_reply().await;
     for part in long.chunks(ROOM / 2) {
         tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
         pair.client_gets(part).await;
@@ -82,13 +83,7 @@ async fn a_client_that_reads_slowly_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_is_told_of_after_a_second() {
     for (reads_after, told) in [(999, 0), (1001, 1), (60_000, 1)] {
-        let bench = Bench::new();
-        let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
-        let command = packet(0, b"\x09");
-        pair.client_sends(&command).await;
-        pair.upstream_gets(&command).await;
-        let long = packet(1, &LONG);
-        pair.upstream_sends(&long).await;
+        let (bench, mut pair, long) = long_reply().await;
         tokio::time::sleep(Duration::from_millis(reads_after)).await;
         assert_eq!((bench.gate.blocked(), bench.gate.settled()), (told, 0), "after {reads_after} ms");
         pair.client_gets(&long).await;
@@ -101,13 +96,7 @@ async fn a_client_that_does_not_read_is_told_of_after_a_second() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_a_little_at_a_time_is_told_of_too() {
     for (each, told) in [(100, 0), (400, 1)] {
-        let bench = Bench::new();
-        let mut pair = bench.narrow_session(Capabilities::empty(), ROOM);
-        let command = packet(0, b"\x09");
-        pair.client_sends(&command).await;
-        pair.upstream_gets(&command).await;
-        let long = packet(1, &LONG);
-        pair.upstream_sends(&long).await;
+        let (bench, mut pair, long) = long_reply().await;
         for part in long.chunks(ROOM / 2) {
             tokio::time::sleep(Duration::from_millis(each)).await;
             pair.client_gets(part).await;
