@@ -51,11 +51,19 @@ pub struct Valve {
     /// Rows in the transactions so far.
     mean_rows: f64,
     learnt: u32,
-    /// One at a time, and not before this.
-    pause: Option<Instant>,
+    /// One at a time, and after this one a rest.
+    rest: Option<Rest>,
     /// The seconds that statements ran, all added up, and how long one of late.
     ran: f64,
     mean_ran: f64,
+}
+
+/// After one that began then, and ran for so long, of which so many seconds were counted.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    from: Instant,
+    ran: Duration,
+    counted: f64,
 }
 
 /// What a unit was charged when it went.
@@ -77,7 +85,7 @@ impl Default for Valve {
             looked: None,
             mean_rows: 1.0,
             learnt: 0,
-            pause: None,
+            rest: None,
             ran: 0.0,
             mean_ran: SHORT,
         }
@@ -111,7 +119,7 @@ impl Valve {
         self.flow = flow;
         self.filled = Some(now);
         if !matches!(flow, Flow::AtOnce(_)) {
-            self.pause = None;
+            self.rest = None;
         }
         self.tokens = self.tokens.min(self.most());
     }
@@ -151,7 +159,7 @@ impl Valve {
             Flow::Paced(_) => self.tokens > 0.0,
             Flow::Trickle(_) => self.tokens >= 1.0,
             Flow::AtOnce(pool) => {
-                let rested = self.pause.is_none_or(|pause| now >= pause);
+                let rested = self.pause().is_none_or(|pause| now >= pause);
                 (in_flight + 1.0 <= pool.max(1.0) && rested) || self.tokens >= 1.0
             }
         }
@@ -172,7 +180,7 @@ impl Valve {
             Flow::Trickle(rate) => after(1.0 - self.tokens, rate),
             // A pause that is over is nothing to wait for: then it is for who runs to end.
             Flow::AtOnce(_) => {
-                let pause = self.pause.filter(|pause| *pause > now);
+                let pause = self.pause().filter(|pause| *pause > now);
                 pause.into_iter().chain(after(1.0 - self.tokens, self.trickle)).min()
             }
         }
@@ -228,14 +236,21 @@ impl Valve {
         if let Flow::AtOnce(pool) = self.flow
             && pool < 1.0
         {
-            // By what was counted of it: the pool is made from that, and what is too long to be counted is nobody's turn.
-            let turn = Duration::try_from_secs_f64(counted / pool).unwrap_or(Duration::MAX);
-            let turn = turn.min(ran.saturating_add(LONGEST_REST));
             // Clocks do not ring by the microsecond: whoever was called late makes up for it.
             let began = now.checked_sub(ran).unwrap_or(now);
-            let late = self.pause.map_or(Duration::ZERO, |due| began.saturating_duration_since(due)).min(BURST);
-            self.pause = began.checked_sub(late).and_then(|due| due.checked_add(turn));
+            let late = self.pause().map_or(Duration::ZERO, |due| began.saturating_duration_since(due)).min(BURST);
+            self.rest = began.checked_sub(late).map(|from| Rest { from, ran, counted });
         }
+    }
+
+    /// Where one at a time is too much: when the next may go, by how many there may be now. A pool that was small for a moment is no
+    /// reason to rest for long.
+    fn pause(&self) -> Option<Instant> {
+        let Flow::AtOnce(pool) = self.flow else { return None };
+        let Rest { from, ran, counted } = self.rest.filter(|_| pool < 1.0)?;
+        // By what was counted of it: the pool is made from that, and what is too long to be counted is nobody's turn.
+        let turn = Duration::try_from_secs_f64(counted / pool).unwrap_or(Duration::MAX);
+        from.checked_add(turn.min(ran.saturating_add(LONGEST_REST)))
     }
 
     /// Time has passed.

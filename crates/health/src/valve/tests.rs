@@ -226,6 +226,24 @@ fn after_one_that_hung_there_is_no_long_rest() {
     }
 }
 
+/// For one sample hardly anybody was to go.
+#[test]
+fn a_rest_is_as_long_as_the_pool_says_now() {
+    let start = Instant::now();
+    let after = |ms: u64| start + Duration::from_millis(ms);
+    let ran = Duration::from_micros(100);
+    let mut valve = Valve::default();
+    usually_take(&mut valve, ran, start);
+    valve.set(Flow::AtOnce(1e-4), start);
+    valve.ended(ran, start + ran);
+    assert_eq!(valve.next(start + ran), Some(start + LONGEST_REST));
+    assert!(!valve.has_room(after(100), 0.0));
+    for (pool, room) in [(0.04, true), (5e-4, false), (1.0, true), (1e-4, false)] {
+        valve.set(Flow::AtOnce(pool), after(100));
+        assert_eq!(valve.has_room(after(100), 0.0), room, "{pool} at once");
+    }
+}
+
 /// Each runs for 0.1 ms, and a twenty-fifth at once is 400 a second, though whoever releases them comes only every
 /// millisecond.
 #[test]
