@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
-use rules::{CompiledRule, Mode, Owners, RuleId, Timestamp};
+use rules::{CompiledRule, MatchingLimits, Mode, RuleId, Timestamp};
 
 use crate::login::Login;
 use crate::policy::Policy;
@@ -164,12 +164,12 @@ impl State {
 
 #[derive(Default)]
 struct Limiting<'p> {
-    enforced: Owners<'p>,
-    with_warned: Owners<'p>,
+    enforced: MatchingLimits<'p>,
+    with_warned: MatchingLimits<'p>,
 }
 
 impl<'p> Limiting<'p> {
-    fn warned(&self) -> impl Iterator<Item = &'p CompiledRule> {
+    fn warned(&self) -> impl Iterator<Item = &'p CompiledRule> + use<'p, '_> {
         self.with_warned.iter().filter(|rule| !self.enforced.contains(rule))
     }
 
@@ -184,10 +184,10 @@ fn owners<'p>(policy: &'p Policy, login: &Login, now: Timestamp) -> Limiting<'p>
     }
     let who = Who::new(policy, login.identities(&policy.identity));
     let judged = who.judge_login(policy, login.schema.as_deref(), now);
-    let with_warned = judged.with_warned.unwrap_or(judged.enforced);
+    let with_warned = judged.with_warned.unwrap_or_else(|| judged.enforced.clone());
     match policy.defaults.mode {
         Mode::Enforce => Limiting { enforced: judged.enforced, with_warned },
-        Mode::Warn => Limiting { enforced: Owners::default(), with_warned },
+        Mode::Warn => Limiting { enforced: MatchingLimits::default(), with_warned },
         Mode::Off => Limiting::default(),
     }
 }

@@ -26,10 +26,10 @@ pub(crate) struct Passing<'a> {
 impl Passing<'_> {
     /// Counts it once if a rule or a gate that only warns would have held or refused it. They count in pools of their own,
     /// which never say no. Without `with_warned` no rule would have.
-    pub(crate) fn warn(
+    pub(crate) fn warn<'p>(
         &self,
-        enforced: &Fields<'_>,
-        with_warned: Option<&Fields<'_>>,
+        enforced: &Fields<'p>,
+        with_warned: Option<&Fields<'p>>,
         roll: &mut dyn FnMut() -> f64,
     ) -> Option<Taken> {
         let all = with_warned.unwrap_or(enforced);

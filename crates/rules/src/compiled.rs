@@ -17,7 +17,7 @@ use crate::activity::Activity;
 use crate::gates::{GateEffect, GateNames};
 use crate::matching::{Condition, Key};
 use crate::query::Query;
-use crate::rule::{Do, Mode, Rule, Share};
+use crate::rule::{Do, Mode, Origin, Rule, Share};
 use crate::specificity::{Exactness, Fit};
 use crate::tables::TableSet;
 use crate::timestamp::Timestamp;
@@ -184,6 +184,11 @@ impl CompiledRule {
         let is_class = |asked: &Asked| matches!(asked, Asked::Class(classes) if classes.contains(class));
         let is_other = |asked: &Asked| matches!(asked, Asked::Class(classes) if !classes.contains(class));
         !self.holds.asked.iter().any(is_other) && !self.not.asked.iter().any(is_class)
+    }
+
+    /// Whether what it sets stands instead of what rules of the file say.
+    pub(crate) fn replaces_file(&self) -> bool {
+        self.overrides && self.origin == Origin::Runtime
     }
 
     /// It restricts somebody, whatever else it does.

@@ -26,8 +26,9 @@ pub enum Outcome<'a> {
         mode: Mode,
         /// Not all of the statement's tables are the rule's, or they are not known: it can only make things stricter.
         partly: bool,
+        /// Fields that it owns, and limits of its that count.
         owns: Vec<Field>,
-        /// Fields that it sets and others own.
+        /// Fields that it sets and others own, and limits that do not count.
         shielded: Vec<Shielded<'a>>,
     },
     /// Everything fits, but its mode is off.
@@ -45,8 +46,9 @@ pub enum Outcome<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Field {
     Share,
+    /// Each one that matches counts.
     MaxConcurrency,
-    /// Owned at login.
+    /// Each one that matches at login counts.
     MaxConnections,
     /// Of one gate.
     Threshold(GateName),
@@ -57,7 +59,7 @@ pub enum Field {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shielded<'a> {
     pub field: Field,
-    /// The owner. `None`: nobody owns the field.
+    /// The owner, or the rule that replaces the limit. `None`: nobody owns the field.
     pub by: Option<&'a CompiledRule>,
     pub because: Because,
 }

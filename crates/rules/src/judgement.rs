@@ -1,6 +1,7 @@
 //! What a judgement says: the rules that own each field.
 
 mod gates;
+mod limits;
 
 use crate::compiled::CompiledRule;
 use crate::gates::MOST_THRESHOLDS;
@@ -8,8 +9,9 @@ use crate::rule::{Do, Share};
 use crate::specificity;
 use crate::timestamp::Timestamp;
 pub(crate) use gates::{Skips, Thresholds};
+pub use limits::MatchingLimits;
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Judgement<'a> {
     /// By the rules in force.
     pub enforced: Fields<'a>,
@@ -22,23 +24,25 @@ pub struct Judgement<'a> {
 impl<'a> Judgement<'a> {
     /// Of each field the stricter outcome: for judging on the trusted facts (`self`) and on all of them (`other`).
     pub fn stricter(self, other: Judgement<'a>) -> Judgement<'a> {
-        let enforced = self.enforced.stricter(other.enforced);
         let warned = match (self.with_warned, other.with_warned) {
             (None, None) => None,
-            (one, two) => Some(one.unwrap_or(self.enforced).stricter(two.unwrap_or(other.enforced))),
+            (Some(one), Some(two)) => Some(one.stricter(two)),
+            (Some(one), None) => Some(one.stricter(other.enforced.clone())),
+            (None, Some(two)) => Some(self.enforced.clone().stricter(two)),
         };
+        let enforced = self.enforced.stricter(other.enforced);
         let with_warned = warned.filter(|warned| *warned != enforced);
         Judgement { enforced, with_warned, matched: self.matched || other.matched }
     }
 }
 
-/// The owners of what is decided for each query.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// The owners of what is decided for each query, and the limits that count for it.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fields<'a> {
     /// The rule that says what part passes.
     pub share: Option<&'a CompiledRule>,
-    /// The rules whose `max_concurrency` counts. A unit needs a place under each.
-    pub concurrency: Owners<'a>,
+    /// The rules whose `max_concurrency` counts.
+    pub concurrency: MatchingLimits<'a>,
     pub(crate) weighing: Option<&'a CompiledRule>,
     pub(crate) skips: Skips<'a>,
     pub(crate) thresholds: Thresholds<'a>,
@@ -113,30 +117,31 @@ impl<'a> Fields<'a> {
             && self.thresholds.is_empty()
     }
 
-    /// Each owner once, whatever it owns.
-    pub fn owners(&self) -> impl Iterator<Item = &'a CompiledRule> + use<'a> {
-        let mut owners = [None; 1 + Owners::MOST + 2 + MOST_THRESHOLDS];
+    /// The rules that decide anything here, each once: owners and limits.
+    pub fn owners(&self) -> impl Iterator<Item = &'a CompiledRule> + use<'a, '_> {
+        let mut owners = [None; 3 + MOST_THRESHOLDS];
         let gates = self.weighing.into_iter().chain(self.skips.owner()).chain(self.thresholds.owners());
-        for owner in self.share.into_iter().chain(self.concurrency.iter()).chain(gates) {
+        for owner in self.share.into_iter().chain(gates) {
             let place = owners.iter_mut().find(|place| place.is_none_or(|known| known == owner));
             place.into_iter().for_each(|place| *place = Some(owner));
         }
-        owners.into_iter().flatten()
+        let only_limits = self.concurrency.iter().filter(move |rule| !owners.contains(&Some(*rule)));
+        owners.into_iter().flatten().chain(only_limits)
     }
 
-    /// Counts a decision for every owner.
+    /// Counts a decision for each of them.
     pub fn count(&self, now: Timestamp) {
         self.owners().for_each(|rule| rule.hits().count(now));
     }
 }
 
-/// The owners of `max_connections`, at login, and what concerns a gate on logins.
-#[derive(Debug, Clone, Copy, Default)]
+/// The rules whose `max_connections` counts for a login, and what concerns a gate on logins.
+#[derive(Debug, Clone, Default)]
 pub struct LoginJudgement<'a> {
     /// By the rules in force.
-    pub enforced: Owners<'a>,
+    pub enforced: MatchingLimits<'a>,
     /// By the rules in force and those that only warn, if that is different.
-    pub with_warned: Option<Owners<'a>>,
+    pub with_warned: Option<MatchingLimits<'a>>,
     /// Of these only who passes gates, and their thresholds.
     pub(crate) gates: Fields<'a>,
     pub(crate) gates_with_warned: Fields<'a>,
@@ -145,14 +150,17 @@ pub struct LoginJudgement<'a> {
 impl<'a> LoginJudgement<'a> {
     /// All limits of both; of what concerns gates the stricter.
     pub fn stricter(self, other: LoginJudgement<'a>) -> LoginJudgement<'a> {
-        let enforced = self.enforced.joined(other.enforced);
         let warned = match (self.with_warned, other.with_warned) {
             (None, None) => None,
-            (one, two) => Some(one.unwrap_or(self.enforced).joined(two.unwrap_or(other.enforced))),
+            (Some(one), Some(two)) => Some(one.joined(two)),
+            (Some(one), None) => Some(one.joined(other.enforced.clone())),
+            (None, Some(two)) => Some(self.enforced.clone().joined(two)),
         };
+        let enforced = self.enforced.joined(other.enforced);
+        let with_warned = warned.filter(|warned| *warned != enforced);
         LoginJudgement {
             enforced,
-            with_warned: warned.filter(|warned| *warned != enforced),
+            with_warned,
             gates: self.gates.stricter(other.gates),
             gates_with_warned: self.gates_with_warned.stricter(other.gates_with_warned),
         }
@@ -175,61 +183,5 @@ impl<'a> LoginJudgement<'a> {
 
     pub fn threshold_owner(&self, gate: &str) -> Option<&'a CompiledRule> {
         self.gates.threshold_owner(gate)
-    }
-}
-
-/// A few rules whose limits all count, without allocation. Each is in it once.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Owners<'a> {
-    rules: [Option<(&'a CompiledRule, u32)>; Owners::MOST],
-}
-
-impl<'a> Owners<'a> {
-    /// File and run time, trusted and claimed give four. Only a statement on several tables, each with a limit of its
-    /// own, can have more; then the lowest limits are kept.
-    pub const MOST: usize = 8;
-
-    pub fn iter(&self) -> impl Iterator<Item = &'a CompiledRule> + use<'a> {
-        self.rules.into_iter().map_while(|owner| owner.map(|(rule, _)| rule))
-    }
-
-    pub fn len(&self) -> usize {
-        self.iter().count()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.rules.first().is_none_or(Option::is_none)
-    }
-
-    pub fn contains(&self, rule: &CompiledRule) -> bool {
-        self.iter().any(|owner| owner == rule)
-    }
-
-    pub(crate) fn add(&mut self, rule: &'a CompiledRule, limit: u32) {
-        if self.contains(rule) {
-            return;
-        }
-        if let Some(free) = self.rules.iter_mut().find(|place| place.is_none()) {
-            *free = Some((rule, limit));
-            return;
-        }
-        let loosest = self.rules.iter_mut().max_by_key(|place| place.map(|(_, limit)| limit));
-        if let Some(loosest) = loosest
-            && loosest.is_some_and(|(_, known)| known > limit)
-        {
-            *loosest = Some((rule, limit));
-        }
-    }
-
-    pub(crate) fn joined(mut self, other: Owners<'a>) -> Owners<'a> {
-        other.rules.into_iter().flatten().for_each(|(rule, limit)| self.add(rule, limit));
-        self
-    }
-}
-
-/// The same rules, in whatever order.
-impl PartialEq for Owners<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().all(|rule| other.contains(rule))
     }
 }

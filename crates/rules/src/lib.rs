@@ -48,7 +48,7 @@ mod samples;
 pub use compiled::{CompiledRule, Hits};
 pub use explain::{Because, Considered, Field, Outcome, Shielded};
 pub use gates::MOST_THRESHOLDS;
-pub use judgement::{Fields, Judgement, LoginJudgement, Owners};
+pub use judgement::{Fields, Judgement, LoginJudgement, MatchingLimits};
 pub use matcher::Matcher;
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
 pub use query::{Query, Tables};

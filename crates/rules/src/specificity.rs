@@ -71,19 +71,6 @@ pub(crate) fn share(rule: &CompiledRule) -> f64 {
     of_share(Some(rule))
 }
 
-pub(crate) fn max_concurrency(rule: &CompiledRule) -> f64 {
-    of_limit(rule.effect.limits.max_concurrency)
-}
-
-pub(crate) fn max_connections(rule: &CompiledRule) -> f64 {
-    of_limit(rule.effect.limits.max_connections)
-}
-
-/// The lower the stricter.
-pub(crate) fn of_limit(limit: Option<u32>) -> f64 {
-    limit.map_or(f64::NEG_INFINITY, |limit| -f64::from(limit))
-}
-
 /// The lower the stricter. No owner is like a weight of 1.
 pub(crate) fn of_weight(owner: Option<&CompiledRule>) -> f64 {
     -owner.and_then(|rule| rule.effect.weight).unwrap_or(Do::WEIGHT)

@@ -1,18 +1,20 @@
 //! Who owns what, while the matching rules are gone through.
 
 mod gates;
+mod limits;
 
 use std::cmp::Ordering;
 
 use crate::compiled::CompiledRule;
-use crate::judgement::{Fields, Judgement, LoginJudgement, Owners};
+use crate::judgement::{Fields, Judgement, LoginJudgement};
 use crate::rule::{Mode, Origin};
 use crate::specificity::{self, Claim};
 pub(crate) use gates::SkipSlot;
 use gates::ThresholdSlots;
+use limits::LimitSlots;
 
 /// The owners so far: by the rules in force, and with those that warn.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Standing<'a> {
     enforced: Slots<'a>,
     with_warned: Slots<'a>,
@@ -20,10 +22,10 @@ pub(crate) struct Standing<'a> {
     warns: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Slots<'a> {
     share: Slot<'a>,
-    concurrency: Slot<'a>,
+    concurrency: LimitSlots<'a>,
     weight: Slot<'a>,
     skips: SkipSlot<'a>,
     thresholds: ThresholdSlots<'a>,
@@ -41,7 +43,7 @@ impl<'a> Standing<'a> {
     }
 
     /// Whether it would own something if it matched.
-    pub(crate) fn would_change(&self, claim: &Claim<'a>, mode: Mode) -> bool {
+    pub(crate) fn would_change(&self, claim: &Claim<'_>, mode: Mode) -> bool {
         self.with_warned.would_change(claim) || (mode == Mode::Enforce && self.enforced.would_change(claim))
     }
 
@@ -64,7 +66,7 @@ impl<'a> Slots<'a> {
             self.share.add(claim, specificity::share);
         }
         if effect.limits.max_concurrency.is_some() {
-            self.concurrency.add(claim, specificity::max_concurrency);
+            self.concurrency.add(claim.rule);
         }
         if effect.weight.is_some() {
             self.weight.add(claim, specificity::weight);
@@ -82,21 +84,19 @@ impl<'a> Slots<'a> {
         }
     }
 
-    fn would_change(&self, claim: &Claim<'a>) -> bool {
+    fn would_change(&self, claim: &Claim<'_>) -> bool {
         let effect = &claim.rule.effect;
         (effect.share.is_some() && self.share.would_change(claim, specificity::share))
-            || (effect.limits.max_concurrency.is_some()
-                && self.concurrency.would_change(claim, specificity::max_concurrency))
+            || (effect.limits.max_concurrency.is_some() && self.concurrency.would_change(claim.rule))
             || (effect.weight.is_some() && self.weight.would_change(claim, specificity::weight))
             || (effect.skip_gates.is_some() && self.skips.would_change(claim))
             || self.thresholds.would_change(claim)
     }
 
     fn fields(&self) -> Fields<'a> {
-        let limit = |rule: &CompiledRule| rule.effect.limits.max_concurrency;
         Fields {
             share: self.share.stricter(specificity::share),
-            concurrency: self.concurrency.all(limit),
+            concurrency: self.concurrency.counting(),
             weighing: self.weight.stricter(specificity::weight),
             skips: self.skips.stands(),
             thresholds: self.thresholds.stand(),
@@ -143,23 +143,10 @@ impl<'a> Slot<'a> {
             (one, two) => one.or(two).map(|claim| claim.rule),
         }
     }
-
-    /// Both: they count different units, so the stricter of two limits is whichever is full. Unless the one of the run
-    /// time overrides.
-    fn all(&self, limit: fn(&CompiledRule) -> Option<u32>) -> Owners<'a> {
-        let mut owners = Owners::default();
-        let file = self.file.filter(|_| !self.runtime.is_some_and(overrides));
-        for claim in [file, self.runtime].into_iter().flatten() {
-            if let Some(limit) = limit(claim.rule) {
-                owners.add(claim.rule, limit);
-            }
-        }
-        owners
-    }
 }
 
 fn overrides(claim: Claim<'_>) -> bool {
-    claim.rule.overrides && claim.rule.origin == Origin::Runtime
+    claim.rule.replaces_file()
 }
 
 /// With the file's, and with the run time's.
@@ -176,16 +163,16 @@ fn outranks(claim: &Claim<'_>, owner: Option<Claim<'_>>, strictness: impl Fn(&Co
 }
 
 /// The same at login: `max_connections`, and what concerns a gate on logins.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LoginStanding<'a> {
     enforced: LoginSlots<'a>,
     with_warned: LoginSlots<'a>,
     warns: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct LoginSlots<'a> {
-    connections: Slot<'a>,
+    connections: LimitSlots<'a>,
     others: Slots<'a>,
 }
 
@@ -200,10 +187,9 @@ impl<'a> LoginStanding<'a> {
     }
 
     pub(crate) fn judgement(&self) -> LoginJudgement<'a> {
-        let limit = |rule: &CompiledRule| rule.effect.limits.max_connections;
-        let enforced = self.enforced.connections.all(limit);
+        let enforced = self.enforced.connections.counting();
         let with_warned =
-            self.warns.then(|| self.with_warned.connections.all(limit)).filter(|warned| *warned != enforced);
+            self.warns.then(|| self.with_warned.connections.counting()).filter(|warned| *warned != enforced);
         let (gates, gates_with_warned) = (self.enforced.others.fields(), self.with_warned.others.fields());
         LoginJudgement { enforced, with_warned, gates, gates_with_warned }
     }
@@ -213,7 +199,7 @@ impl<'a> LoginSlots<'a> {
     fn add(&mut self, claim: Claim<'a>) {
         let effect = &claim.rule.effect;
         if effect.limits.max_connections.is_some() {
-            self.connections.add(claim, specificity::max_connections);
+            self.connections.add(claim.rule);
         }
         if effect.share.is_some() {
             self.others.share.add(claim, specificity::share);

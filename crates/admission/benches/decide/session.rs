@@ -211,7 +211,7 @@ fn of_others(number: usize) -> Rule {
     rule(&format!("rule-{number}"), key, &value, Share::Ratio(0.5))
 }
 
-fn rule(id: &str, key: Key, value: &str, share: Share) -> Rule {
+pub(crate) fn rule(id: &str, key: Key, value: &str, share: Share) -> Rule {
     let condition = Condition { key, values: vec![Value::Text(value.as_bytes().into())] };
     Rule {
         id: id.into(),

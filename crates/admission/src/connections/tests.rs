@@ -109,6 +109,22 @@ async fn hours_and_ends_count_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn added_limit_on_connections_never_loosens_another() {
+    let (wide, narrow) = ("wide | user=app | connections=2", "narrow | user=app schema=shop | connections=9");
+    for rules in [[wide, narrow], [narrow, wide]] {
+        let stage = Stage::new(&rules[..1]);
+        let _there: Vec<_> = (0..2).map(|_| stage.login("app database=shop")).collect();
+        stage.apply(&rules);
+        let refusal = stage.try_login("app database=shop").err().unwrap();
+        assert!(refusal.message.contains("rule=wide"), "{}", refusal.message);
+        assert_eq!((stage.keeper.used("wide").1, stage.keeper.used("narrow").1), (2, 2));
+        stage.apply(&[wide, narrow, "r | user=app | connections=3 runtime override"]);
+        let _third = stage.login("app database=shop");
+        assert!(stage.try_login("app database=shop").is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_limit_that_concerns_it_has_a_place_for_it() {
     let stage = Stage::new(&["file | user=app | connections=9", "run | scope=* | connections=1 runtime"]);
     let one = stage.login("app");

@@ -173,10 +173,10 @@ impl Decision<'_> {
         asked
     }
 
-    fn pass_warning(
+    fn pass_warning<'p>(
         mut self,
-        enforced: &Fields<'_>,
-        warned: Option<&Fields<'_>>,
+        enforced: &Fields<'p>,
+        warned: Option<&Fields<'p>>,
         ahead: Ahead,
         bound: Bound,
         asked: u64,

@@ -1,4 +1,4 @@
-//! Of the rules that match: what each owns, and who owns what it does not.
+//! Of the rules that match: what each owns, which of its limits count, and who owns what it does not.
 
 use identity::Identity;
 use statement::Table;
@@ -10,7 +10,7 @@ use crate::matching::Key;
 use crate::query::{Certainty, Query, Tables};
 use crate::rule::{Do, Mode, Origin, Rule, Share};
 use crate::ruleset::RuleSet;
-use crate::specificity::{self, Claim, Exactness};
+use crate::specificity::{Claim, Exactness};
 use crate::standing::{SkipSlot, Slot};
 use crate::tables::{Touch, fit_whole};
 use crate::timestamp::Timestamp;
@@ -52,9 +52,9 @@ impl<'s> Matched<'s> {
         for rule in rules.found(&candidates, query) {
             if let (Some(exactness), Some(mode)) = (fits_as_a_whole(rule, case), rule.mode_at(now, default_mode)) {
                 let claim = Claim { rule, exactness };
-                matched.with_warned.add(claim, query.schema());
+                matched.with_warned.add(claim);
                 if mode == Mode::Enforce {
-                    matched.enforced.add(claim, query.schema());
+                    matched.enforced.add(claim);
                 }
             }
         }
@@ -67,15 +67,19 @@ impl<'s> Matched<'s> {
         let exactness = fits_as_a_whole(rule, case);
         let (mut owns, mut shielded) = (Vec::new(), Vec::new());
         for field in Field::of(rule) {
-            let owners = self.owners(&field, mode);
+            let owners = self.deciding(&field, mode);
             if owners.contains(&Some(rule)) {
                 owns.push(field);
                 continue;
             }
-            let owner = owners.into_iter().flatten().next();
+            let owner = owners.iter().flatten().next().copied();
             let (by, because) = match exactness {
                 _ if field == Field::MaxConnections && !rule.fits_login(case.query.schema()) => {
                     (None, Because::NotAtLogin)
+                }
+                _ if field.is_limit() => {
+                    let replacing = owners.iter().flatten().find(|owner| owner.replaces_file()).copied();
+                    (replacing, Because::Overridden)
                 }
                 None => (owner, Because::Partly),
                 Some(exactness) => self.shield(Claim { rule, exactness }, &field, mode, owner),
@@ -85,11 +89,13 @@ impl<'s> Matched<'s> {
         Outcome::Matches { mode, partly: exactness.is_none(), owns, shielded }
     }
 
-    /// Who owns a field in the end.
-    fn owners(&self, field: &Field, mode: Mode) -> Vec<Option<&'s CompiledRule>> {
+    /// Who owns a field in the end; of limits all that count.
+    fn deciding(&self, field: &Field, mode: Mode) -> Vec<Option<&'s CompiledRule>> {
         let as_warned = mode == Mode::Warn;
-        let fields = self.judgement.with_warned.filter(|_| as_warned).unwrap_or(self.judgement.enforced);
-        let connections = self.login.with_warned.filter(|_| as_warned).unwrap_or(self.login.enforced);
+        let with_warned = self.judgement.with_warned.as_ref().filter(|_| as_warned);
+        let fields = with_warned.unwrap_or(&self.judgement.enforced);
+        let login_with_warned = self.login.with_warned.as_ref().filter(|_| as_warned);
+        let connections = login_with_warned.unwrap_or(&self.login.enforced);
         match field {
             Field::Share => vec![fields.share],
             Field::MaxConcurrency => fields.concurrency.iter().map(Some).collect(),
@@ -112,7 +118,7 @@ impl<'s> Matched<'s> {
             Some(first) if first.rule != claim.rule => (Some(first.rule), why(&first, &claim, field)),
             // It is the first of its own kind, so what stands is of the other kind, or of a part of the tables.
             Some(_) | None => {
-                let overridden = owner.is_some_and(|owner| owner.overrides && owner.origin == Origin::Runtime);
+                let overridden = owner.is_some_and(CompiledRule::replaces_file);
                 let because = if overridden { Because::Overridden } else { Because::OtherOriginStricter };
                 (owner, because)
             }
@@ -121,11 +127,8 @@ impl<'s> Matched<'s> {
 }
 
 impl<'s> Slots<'s> {
-    fn add(&mut self, claim: Claim<'s>, schema: Option<&[u8]>) {
-        for field in Field::of(claim.rule) {
-            if field == Field::MaxConnections && !claim.rule.fits_login(schema) {
-                continue;
-            }
+    fn add(&mut self, claim: Claim<'s>) {
+        for field in Field::of(claim.rule).into_iter().filter(|field| !field.is_limit()) {
             let at = self.0.iter().position(|(known, _)| *known == field).unwrap_or_else(|| {
                 self.0.push((field.clone(), AnySlot::new(&field)));
                 self.0.len() - 1
@@ -173,6 +176,14 @@ impl Field {
         alone.into_iter().flatten().chain(thresholds.keys().cloned().map(Field::Threshold)).collect()
     }
 
+    /// Every matching rule's counts, so the field has no owner.
+    pub(crate) fn is_limit(&self) -> bool {
+        match self {
+            Field::MaxConcurrency | Field::MaxConnections => true,
+            Field::Share | Field::Threshold(_) | Field::SkipGates | Field::Weight => false,
+        }
+    }
+
     pub(crate) fn is_set(&self, rule: &Rule) -> bool {
         match self {
             Field::Share => rule.effect.share.is_some(),
@@ -184,16 +195,14 @@ impl Field {
         }
     }
 
-    /// Larger is stricter.
+    /// Larger is stricter. Limits are not compared.
     pub(crate) fn strictness(&self, rule: &Rule) -> f64 {
         let effect = &rule.effect;
         match self {
             Field::Share => effect.share.map_or(0.0, Share::strictness),
-            Field::MaxConcurrency => specificity::of_limit(effect.limits.max_concurrency),
-            Field::MaxConnections => specificity::of_limit(effect.limits.max_connections),
             Field::Threshold(gate) => effect.thresholds.get(gate).map_or(f64::NEG_INFINITY, |value| -value),
             // Of equally specific ones what all of them skip is skipped, so none is the stricter as a whole.
-            Field::SkipGates => 0.0,
+            Field::SkipGates | Field::MaxConcurrency | Field::MaxConnections => 0.0,
             Field::Weight => -effect.weight.unwrap_or(Do::WEIGHT),
         }
     }

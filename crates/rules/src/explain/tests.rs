@@ -35,7 +35,7 @@ fn every_rule_says_why() {
         "class=read shape=select_star fingerprint=7 table=a,s.c",
         &[
             "scope: matches, owns share",
-            "all: matches, owns max_concurrency; share is owned by scope, which fits more exactly",
+            "all: matches; its max_concurrency counts; share is owned by scope, which fits more exactly",
             "off: would match, but is off",
             "past: would match, but ended at 1970-01-01T00:16:39Z",
             "user: user does not fit: a",
@@ -96,12 +96,16 @@ fn a_shield_has_a_name_and_a_reason() {
         ),
         (&["b | user=a table=t | exempt"], "share is owned by nobody, since only a part of the tables is the rule's"),
         (
-            &["a | user=a class=read | concurrency=5", "b | user=a | concurrency=1"],
-            "max_concurrency is owned by a, which has more keys",
+            &["a | user=a class=read | concurrency=5 runtime override", "b | user=a | concurrency=1"],
+            "its max_concurrency is replaced by a, which overrides",
         ),
         (
-            &["a | user=a listener=l | connections=5", "b | user=a | connections=1"],
-            "max_connections is owned by a, which has more keys",
+            &["a | user=a table=t | concurrency=5 runtime override", "b | user=a table=t | concurrency=1"],
+            "its max_concurrency is replaced by a, which overrides",
+        ),
+        (
+            &["a | user=a listener=l | connections=5 runtime override", "b | user=a | connections=1"],
+            "its max_connections is replaced by a, which overrides",
         ),
         (
             &["a | user=a class=read | threshold=lag:5", "b | user=a | threshold=lag:1"],
@@ -125,7 +129,7 @@ fn a_shield_has_a_name_and_a_reason() {
         ),
         (
             &["b | user=a class=read | connections=1"],
-            "max_connections is owned by nobody, since not all of its keys are known at login",
+            "its max_connections does not count, since not all of its keys are known at login",
         ),
     ] {
         let set = set(rules);
@@ -135,6 +139,28 @@ fn a_shield_has_a_name_and_a_reason() {
         let wanted = |told: &&String| told.starts_with("b: matches") && told.ends_with(&format!("; {expected}"));
         assert_eq!(told.iter().filter(wanted).count(), 1, "{told:#?}");
     }
+}
+
+#[test]
+fn every_matching_limit_counts_and_says_so() {
+    let rules = set(&[
+        "narrow | user=a class=read | concurrency=9 connections=1 ratio=0.5",
+        "wide | user=a | concurrency=1 connections=5",
+        "all | scope=* | concurrency=50 connections=50 runtime",
+        "trial | scope=* | concurrency=2 connections=2 warn",
+    ]);
+    check(
+        &rules,
+        "user=a name=x",
+        "",
+        &[
+            "narrow: matches, owns share; its max_concurrency counts; \
+             its max_connections does not count, since not all of its keys are known at login",
+            "wide: matches; its max_concurrency and max_connections count",
+            "all: matches; its max_concurrency and max_connections count",
+            "trial: matches; its max_concurrency and max_connections would count",
+        ],
+    );
 }
 
 #[test]

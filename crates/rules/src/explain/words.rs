@@ -49,6 +49,10 @@ impl fmt::Display for Because {
 impl fmt::Display for Shielded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.by {
+            Some(other) if self.field.is_limit() => {
+                write!(f, "its {} is replaced by {}, {}", self.field, other.id, self.because)
+            }
+            None if self.field.is_limit() => write!(f, "its {} does not count, {}", self.field, self.because),
             Some(owner) => write!(f, "{} is owned by {}, {}", self.field, owner.id, self.because),
             None => write!(f, "{} is owned by nobody, {}", self.field, self.because),
         }
@@ -61,10 +65,19 @@ impl fmt::Display for Outcome<'_> {
         match self {
             Outcome::Matches { mode, partly, owns, shielded } => {
                 f.write_str(if *partly { "matches in part" } else { "matches" })?;
-                if !owns.is_empty() {
-                    let fields: Vec<String> = owns.iter().map(ToString::to_string).collect();
+                let names = |fields: Vec<&Field>| fields.iter().map(ToString::to_string).collect::<Vec<String>>();
+                let (limits, owned): (Vec<&Field>, Vec<&Field>) = owns.iter().partition(|field| field.is_limit());
+                if !owned.is_empty() {
                     let owns = if *mode == Mode::Warn { "would own" } else { "owns" };
-                    write!(f, ", {owns} {}", fields.join(" and "))?;
+                    write!(f, ", {owns} {}", names(owned).join(" and "))?;
+                }
+                if !limits.is_empty() {
+                    let count = match (mode, limits.len()) {
+                        (Mode::Warn, _) => "would count",
+                        (Mode::Enforce | Mode::Off, 1) => "counts",
+                        (Mode::Enforce | Mode::Off, _) => "count",
+                    };
+                    write!(f, "; its {} {count}", names(limits).join(" and "))?;
                 }
                 shielded.iter().try_for_each(|shielded| write!(f, "; {shielded}"))
             }

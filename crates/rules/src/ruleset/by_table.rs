@@ -44,7 +44,7 @@ impl RuleSet {
         certainty: Certainty,
     ) -> Judgement<'s> {
         let schema = case.query.schema();
-        let mut whole = *standing;
+        let mut whole = standing.clone();
         self.each_found(case, tables, |claim, mode| {
             if fit_whole(claim.rule, tables, schema, certainty) {
                 whole.add(claim, mode);
@@ -52,7 +52,7 @@ impl RuleSet {
         });
         let mut judgement = whole.judgement();
         for table in tables {
-            let mut one = *standing;
+            let mut one = standing.clone();
             self.each_found(case, std::slice::from_ref(table), |claim, mode| {
                 if may_fit_one(claim.rule, table, tables, schema, certainty) {
                     one.add(claim, mode);
@@ -67,9 +67,9 @@ impl RuleSet {
     fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
         let mut judgement = standing.judgement();
         let mut alone = |claim, mode| {
-            let mut one = *standing;
+            let mut one = standing.clone();
             one.add(claim, mode);
-            judgement = judgement.stricter(one.judgement());
+            judgement = std::mem::take(&mut judgement).stricter(one.judgement());
         };
         let found: ControlFlow<()> = self.each_found_otherwise(case, |claim, mode| {
             alone(claim, mode);

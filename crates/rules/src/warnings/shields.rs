@@ -20,7 +20,7 @@ pub(super) fn find(rules: &[Rule], now: Timestamp) -> Vec<Warning> {
     let mut pairs = 0;
     let mut warnings = Vec::new();
     for rule in &rules {
-        for field in Field::of(rule) {
+        for field in Field::of(rule).into_iter().filter(|field| !field.is_limit()) {
             let others = candidates.of(rule).inspect(|_| pairs += 1);
             let shield = others.filter(|other| field.is_set(other)).find(|other| shields(other, rule, &field));
             warnings.extend(shield.map(|shield| Warning {

@@ -123,8 +123,10 @@ fn a_rule_that_another_always_shields_is_told() {
         ("user=a | hold enforce", "user=a | ratio=0.5 warn", true),
         ("user=a | hold off", "user=a | ratio=0.5", false),
         ("user=a | concurrency=4", "user=a | ratio=0.5", false),
-        ("user=a | concurrency=4", "user=a | concurrency=5", true),
-        ("user=a | connections=4", "user=a | connections=5", true),
+        // Each limit counts.
+        ("user=a | concurrency=4", "user=a | concurrency=5", false),
+        ("user=a | concurrency=4 priority=1", "user=a class=read | concurrency=4", false),
+        ("user=a | connections=4", "user=a | connections=5", false),
         ("user=a | threshold=lag:4", "user=a | threshold=lag:5", true),
         ("user=a | threshold=lag:5", "user=a | threshold=lag:4", false),
         ("user=a | threshold=lag:4", "user=a | threshold=threads:5", false),

@@ -92,7 +92,7 @@ pub(crate) fn login_at(case: &Case, with_warned: bool, gate: &str, own: f64) -> 
     (exempt || outcome.skips.contains(gate), outcome.thresholds.get(gate).copied().unwrap_or(own))
 }
 
-/// The owners of `max_connections`.
+/// The rules whose `max_connections` counts.
 pub(crate) fn judge_login(case: &Case, with_warned: bool) -> BTreeSet<String> {
     limits(&login_world(case, with_warned), |rule| rule.effect.limits.max_connections)
 }
@@ -372,11 +372,12 @@ fn skips(world: &[Fitting]) -> BTreeSet<GateName> {
     gates.into_iter().filter(skipped).cloned().collect()
 }
 
+/// All that match count, unless one of the run time overrides those of the file.
 fn limits(world: &[Fitting], limit: fn(&Rule) -> Option<u32>) -> BTreeSet<String> {
-    let [file, runtime] = owners(world, |rule| limit(rule).map(|limit| -f64::from(limit)));
-    let overrides = runtime.is_some_and(|runtime| runtime.overrides && runtime.origin == Origin::Runtime);
-    let file = file.filter(|_| !overrides);
-    [file, runtime].into_iter().flatten().map(|rule| rule.id.to_string()).collect()
+    let setting: Vec<&Rule> = world.iter().map(|fitting| fitting.rule).filter(|rule| limit(rule).is_some()).collect();
+    let overridden = setting.iter().any(|rule| overrides(rule));
+    let counting = setting.into_iter().filter(|rule| !(overridden && rule.origin == Origin::File));
+    counting.map(|rule| rule.id.to_string()).collect()
 }
 
 /// Among the rules of the file and among those of the run time; what is built in is among both.

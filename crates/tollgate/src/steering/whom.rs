@@ -145,15 +145,12 @@ fn at_login(
         Some(trusted) => judge(trusted).stricter(judge(claimed)),
         None => judge(claimed),
     };
-    let owners = match rule.mode {
+    let limits = match rule.mode {
         Some(Mode::Warn) => judgement.with_warned.unwrap_or(judgement.enforced),
         Some(Mode::Enforce | Mode::Off) | None => judgement.enforced,
     };
-    match owners.contains(rule) {
-        true => Found::Hit,
-        false if owners.is_empty() => Found::Nothing,
-        false => Found::Shielded(owners.iter().map(|owner| owner.id.to_string()).collect()),
-    }
+    // A limit that is added while the proxy runs counts wherever it matches: no other one shields a client from it.
+    if limits.contains(rule) { Found::Hit } else { Found::Nothing }
 }
 
 /// Who it is on trusted facts alone, if that may differ.

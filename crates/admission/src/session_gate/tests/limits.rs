@@ -24,6 +24,43 @@ async fn a_statement_has_its_place_until_it_is_answered() {
     assert_eq!(other.at(READ).await, At::Once);
 }
 
+/// A rule that is added, wherever it comes from, loosens no other.
+#[tokio::test(start_paused = true)]
+async fn added_limit_never_loosens_another() {
+    let (wide, narrow) = ("wide | user=etl | concurrency=2", "narrow | user=etl class=read | concurrency=2");
+    for [first, second] in [[wide, narrow], [narrow, wide]] {
+        for [one, other] in [["", ""], ["", " runtime"], [" runtime", ""], [" runtime", " runtime"]] {
+            let (first, second) = (format!("{first}{one}"), format!("{second}{other}"));
+            let stage = Stage::new(&[&first]);
+            let mut before: Vec<_> = (0..2).map(|_| stage.login("etl")).collect();
+            assert!(before.iter_mut().all(|session| matches!(session.ask(READ), Verdict::Pass(_))));
+            stage.apply(&[&first, &second]);
+            let mut after: Vec<_> = (0..4).map(|_| stage.login("etl")).collect();
+            for session in &mut after {
+                assert_eq!(session.at(READ).await, At::Held, "{first}, {second}");
+            }
+            for mut session in before {
+                session.answer(READ, true);
+            }
+            let passing = after.iter_mut().map(|session| session.ask(READ)).filter(passes).count();
+            assert_eq!(passing, 2, "{first}, {second}");
+            assert_eq!((stage.keeper.used("wide").0, stage.keeper.used("narrow").0), (2, 2));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn overriding_limit_replaces_those_of_the_file() {
+    let file = ["a | user=etl | concurrency=1", "b | user=etl class=read | concurrency=0"];
+    let stage = Stage::new(&file);
+    assert_eq!(stage.login("etl").at(READ).await, At::Held);
+    stage.apply(&[file[0], file[1], "r | scope=* | concurrency=2 runtime override"]);
+    let mut sessions: Vec<_> = (0..3).map(|_| stage.login("etl")).collect();
+    let passing = sessions.iter_mut().map(|session| session.ask(READ)).filter(passes).count();
+    assert_eq!(passing, 2);
+    assert_eq!((stage.keeper.used("a").0, stage.keeper.used("b").0, stage.keeper.used("r").0), (0, 0, 2));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_transaction_has_its_place_until_it_ends() {
     let stage = Stage::new(&["r | scope=* | concurrency=1 delay=2000"]);
@@ -184,4 +221,8 @@ async fn an_exemption_needs_no_place() {
     assert!(matches!(one.ask(READ), Verdict::Pass(_)));
     assert_eq!(stage.login("dba").at(READ).await, At::Once);
     assert_eq!(stage.keeper.used("r"), (1, 0));
+}
+
+fn passes(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Pass(_))
 }

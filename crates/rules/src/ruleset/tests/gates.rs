@@ -102,7 +102,7 @@ fn a_claim_makes_it_stricter_and_never_easier() {
     ] {
         let trusted = judge(&rules, &format!("user={user}"), "");
         let claimed = judge(&rules, &format!("user={user} {claim}"), "");
-        for stands in [trusted.stricter(claimed), claimed.stricter(trusted)] {
+        for stands in [trusted.clone().stricter(claimed.clone()), claimed.stricter(trusted)] {
             let fields = stands.enforced;
             assert_eq!(fields.threshold("lag", 100.0), lag, "{user} {claim}");
             assert_eq!(fields.threshold("threads", 100.0), threads, "{user} {claim}");

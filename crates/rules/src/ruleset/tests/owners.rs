@@ -2,7 +2,7 @@
 
 use super::{check, judged};
 use crate::samples::{NOW, asked, client, set};
-use crate::{Mode, Owners};
+use crate::{MatchingLimits, Mode};
 
 const CLIENT: &str = "name=job-42:etl:warehouse user=etl address=10.2.3.4 tag.team=data";
 
@@ -59,15 +59,40 @@ fn each_field_has_an_owner_of_its_own() {
         ],
         CLIENT,
         "",
-        "share:limit",
+        "share:both,limit",
     );
     // The three names of one field.
     check(&["a | user=etl class=read | exempt", "b | user=etl | hold", "c | scope=* | ratio=1"], CLIENT, "", "a:-");
 }
 
 #[test]
-fn of_equal_limits_the_lower_owns() {
-    check(&["a | user=etl | concurrency=9", "b | scope=etl | concurrency=0"], CLIENT, "", "-:b");
+fn every_matching_limit_counts() {
+    let (wide, narrow) = ("wide | user=etl | concurrency=2", "narrow | user=etl class=read | concurrency=2");
+    for (rules, counting) in [
+        (&[wide, narrow][..], "narrow,wide"),
+        (&[narrow, wide], "narrow,wide"),
+        (&[wide, "narrow | user=etl class=read | concurrency=9 priority=5 runtime"], "narrow,wide"),
+        (&["a | scope=* | concurrency=1", "b | user=etl | concurrency=1", "c | user=etl | concurrency=1"], "a,b,c"),
+        (&[wide, "other | user=etl class=write | concurrency=1"], "wide"),
+        // Replaced: those of the file, by one that matches itself.
+        (&[wide, narrow, "r | scope=* | concurrency=50 runtime override"], "r"),
+        (&[wide, "r | user=etl class=write | concurrency=50 runtime override"], "wide"),
+        (&[wide, "r | user=etl | concurrency=50 runtime override", "s | scope=* | concurrency=1 runtime"], "r,s"),
+        (&[wide, "r | user=etl | ratio=0 runtime override"], "wide"),
+        (&["f | user=etl | concurrency=9 override", wide], "f,wide"),
+        (&["hb | scope=* | concurrency=1 built-in", wide, "r | scope=* | concurrency=5 runtime override"], "hb,r"),
+    ] {
+        let (found, _) = judged(&set(rules), CLIENT, "", NOW);
+        assert_eq!(found.split(':').nth(1), Some(counting), "{rules:?}");
+    }
+}
+
+#[test]
+fn override_on_one_table_replaces_no_other_tables_limit() {
+    let rules = &["f | user=etl | concurrency=1", "r | user=etl table=t | concurrency=9 runtime override"];
+    for (tables, counting) in [("t", "-:r"), ("u", "-:f"), ("t,u", "-:f,r"), ("?", "-:f,r")] {
+        check(rules, CLIENT, &format!("table={tables}"), counting);
+    }
 }
 
 #[test]
@@ -125,7 +150,7 @@ fn rules_that_are_off_never_match_and_those_that_warn_never_own() {
         (&["a | user=etl | hold warn"], "-:-", Some("a:-")),
         (&["a | user=etl | hold warn", "b | user=etl class=read | ratio=0.5"], "b:-", None),
         (&["a | user=etl class=read | ratio=0.1 warn", "b | user=etl | ratio=0.5"], "b:-", Some("a:-")),
-        (&["a | user=etl class=read | concurrency=1 warn", "b | user=etl | concurrency=2"], "-:b", Some("-:a")),
+        (&["a | user=etl class=read | concurrency=1 warn", "b | user=etl | concurrency=2"], "-:b", Some("-:a,b")),
         (&["a | user=etl class=read | exempt off", "b | user=etl | ratio=0.5"], "b:-", None),
         (&["a | user=other | hold warn", "b | user=etl | ratio=0.5"], "b:-", None),
     ] {
@@ -157,12 +182,12 @@ fn connections_are_limited_on_what_a_login_shows() {
         "attr | user=etl attr.program_name=loader | connections=3 warn",
         "share | user=etl schema=shop | hold",
     ]);
-    let ids = |owners: &Owners<'_>| owners.iter().map(|rule| rule.id.to_string()).collect::<Vec<_>>().join(",");
+    let ids = |limits: &MatchingLimits<'_>| limits.iter().map(|rule| rule.id.to_string()).collect::<Vec<_>>().join(",");
     for (line, schema, enforced, with_warned) in [
         ("user=etl", None, "user,everybody", None),
-        ("user=etl", Some("shop"), "schema,everybody", None),
+        ("user=etl", Some("shop"), "user,schema,everybody", None),
         ("user=etl", Some("stats"), "user,everybody", None),
-        ("user=etl attr.program_name=loader", None, "user,everybody", Some("attr,everybody")),
+        ("user=etl attr.program_name=loader", None, "user,everybody", Some("user,everybody,attr")),
         ("user=x", Some("shop"), "everybody", None),
     ] {
         let client = client(line);
@@ -174,10 +199,16 @@ fn connections_are_limited_on_what_a_login_shows() {
 }
 
 #[test]
-fn limits_of_both_judgements_count_and_there_is_a_most() {
-    let lines: Vec<String> = (0..12).map(|n| format!("t{n} | table=t{n} | concurrency={}", 20 - n)).collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let tables: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
-    let (lowest, _) = judged(&set(&lines), CLIENT, &format!("table={}", tables.join(",")), NOW);
-    assert_eq!(lowest, "-:t10,t11,t4,t5,t6,t7,t8,t9");
+fn no_matching_limit_is_lost() {
+    let by_table: Vec<String> = (0..12).map(|n| format!("t{n:02} | table=t{n:02} | concurrency={}", 20 - n)).collect();
+    let by_user: Vec<String> = (0..12).map(|n| format!("u{n:02} | user=etl | concurrency={}", 20 - n)).collect();
+    let lines: Vec<&str> = by_table.iter().chain(&by_user).map(String::as_str).collect();
+    let ids: Vec<&str> = lines.iter().map(|line| &line[..3]).collect();
+    let (found, _) = judged(&set(&lines), CLIENT, &format!("table={}", ids[..12].join(",")), NOW);
+    assert_eq!(found, format!("-:{}", ids.join(",")));
+    let client = client(CLIENT);
+    let judgement = set(&lines);
+    let candidates = judgement.candidates(&client);
+    let judgement = judgement.judge(&candidates, &client, &asked("table=t00"), NOW, Mode::Enforce);
+    assert_eq!(judgement.enforced.owners().count(), 13);
 }

@@ -22,7 +22,7 @@ fn a_statement_on_several_tables_gets_the_strictest_of_them() {
         ("x", "table=big", "big:-"),
         ("x", "table=big,small", "big:-"),
         // What a rule says of a table, it says with a join too.
-        ("app", "table=big", "big-of-app:big-of-app"),
+        ("app", "table=big", "big-of-app:app,big-of-app"),
         ("app", "table=big,small", "big-of-app:app,big-of-app"),
         ("app", "class=write table=heartbeat", "heartbeat:app"),
         ("app", "class=write table=heartbeat,small", "app:app"),
