@@ -182,7 +182,7 @@ impl Held {
         let roll = &mut || dice.random();
         let step = known.unwrap_or_else(|| self.attempt.step(fields.share, &policy.defaults, now, roll));
         let (until, blamed, reason) = match step {
-            Step::Exempt => return Next::Pass(None),
+            Step::Exempt => return Next::Pass(self.force(&self.needs(&policy, &fields))),
             Step::Refuse(reason) => return Next::Stop(self.stopped(fields.share, reason)),
             Step::Wait(until) => {
                 *line = None;
@@ -239,13 +239,15 @@ impl Held {
             }
         }
         let Some((deadline, blocker)) = self.first_deadline(policy, fields, &needs) else {
-            return Err(Next::Pass(None));
+            *line = None;
+            return Err(Next::Pass(self.force(&needs)));
         };
         match self.attempt.bound() {
             // What holds locks must finish.
             Bound::Locked if now >= deadline => {
                 self.asker.stats.overdrawn();
-                return Err(Next::Pass(None));
+                *line = None;
+                return Err(Next::Pass(self.force(&needs)));
             }
             Bound::Full | Bound::AfterReads | Bound::Brief
                 if self.is_rejected_by(blocker, policy) || now >= deadline =>
@@ -263,6 +265,13 @@ impl Held {
             Line { things, waiting }
         });
         Ok((deadline, blocker))
+    }
+
+    /// Counts it under the limits that it passes without waiting for: others wait for it.
+    fn force(&self, needs: &[Need]) -> Option<Taken> {
+        let is_limit = |need: &&Need| matches!(need.thing, Thing::Rule(_));
+        let limits: Vec<Need> = needs.iter().filter(is_limit).cloned().collect();
+        self.keeper.limits.force(&limits)
     }
 
     /// Of those that have no room, or of all if they have by now, the one whose patience ends first.

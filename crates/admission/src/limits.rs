@@ -75,6 +75,12 @@ impl Limits {
         (self.taken(grant), full)
     }
 
+    /// Places for a unit that passes for another reason, over the limits if need be, so that others wait for it. `None`:
+    /// it needs none.
+    pub fn force(self: &Arc<Self>, needs: &[Need]) -> Option<Taken> {
+        (!needs.is_empty()).then(|| self.join(needs).0)
+    }
+
     /// Waits in the queue for all of these.
     pub fn wait(self: &Arc<Self>, needs: &[Need], waiter: Waiter) -> Waiting {
         let (caller, called) = oneshot::channel();

@@ -31,6 +31,8 @@ pub struct Policy {
     pub(crate) planned: Vec<Gate>,
     /// Some rule says something of transactions that have written.
     pub(crate) rules_on_transactions: bool,
+    /// Some rule has a `max_concurrency`.
+    limits_concurrency: bool,
     /// Places in `rules` of those with `max_connections`.
     limit_connections: Vec<usize>,
     read_by_rules: ReadByRules,
@@ -42,6 +44,7 @@ impl Policy {
         let limits = |(at, rule): (usize, &Arc<CompiledRule>)| rule.effect.limits.max_connections.map(|_| at);
         Policy {
             rules_on_transactions: all.iter().any(|rule| rule.in_transaction != InTransaction::Pass),
+            limits_concurrency: all.iter().any(|rule| rule.effect.limits.max_concurrency.is_some()),
             limit_connections: all.iter().enumerate().filter_map(limits).collect(),
             read_by_rules: ReadByRules::new(all.iter().map(|rule| &rule.matching)),
             generation,
@@ -68,6 +71,11 @@ impl Policy {
             |key| self.identity.reads_tag(key) || read.tag(key),
             |key| self.identity.reads_query_attribute(key) || read.query_attribute(key),
         );
+    }
+
+    #[inline]
+    pub(crate) fn limits_concurrency(&self) -> bool {
+        self.limits_concurrency
     }
 
     pub(crate) fn limits_connections(&self) -> bool {

@@ -53,15 +53,27 @@ impl Passing<'_> {
         }
     }
 
-    fn join(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> (Option<Taken>, bool) {
-        if all.exempt() {
-            return (None, false);
-        }
+    /// Counts a unit that passes for another reason under the limits that only warn: it would not have waited for them
+    /// either, but others would have waited for it.
+    pub(crate) fn count(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> Option<Taken> {
+        self.keeper.shadows.force(&self.limits(enforced, all))
+    }
+
+    /// The limits that only warn under which its unit does not count yet.
+    fn limits(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> Vec<Need> {
+        let only_warns = |rule: &RuleId| !enforced.concurrency.iter().any(|enforced| enforced.id == *rule);
         let counts = |need: &Need| match &need.thing {
-            Thing::Rule(id) => !self.had.contains(id) && !enforced.concurrency.iter().any(|rule| rule.id == *id),
+            Thing::Rule(rule) => !self.had.contains(rule) && only_warns(rule),
             Thing::Gate(_) | Thing::Under(..) => true,
         };
-        let mut needs: Vec<Need> = self.policy.needs(all).filter(counts).collect();
+        self.policy.needs(all).filter(counts).collect()
+    }
+
+    fn join(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> (Option<Taken>, bool) {
+        if all.exempt() {
+            return (self.count(enforced, all), false);
+        }
+        let mut needs = self.limits(enforced, all);
         needs.extend(self.policy.gate_needs(all, self.gates, self.gates != 0));
         if needs.is_empty() {
             return (None, false);

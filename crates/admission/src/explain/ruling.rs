@@ -24,6 +24,8 @@ pub enum Ruling {
     NoRule,
     Exempt {
         rule: RuleId,
+        /// That it takes without waiting for them.
+        places: Vec<Place>,
     },
     /// Only limits and gates concern it.
     Limited {
@@ -131,7 +133,7 @@ impl Case<'_> {
         let places: Vec<Place> = fields.concurrency.iter().filter_map(|rule| self.place(rule)).collect();
         let share = fields.share.and_then(|rule| Some((rule, rule.effect.share?)));
         match share {
-            Some((rule, Share::Exempt)) => (Ruling::Exempt { rule: rule.id.clone() }, Refusals::default()),
+            Some((rule, Share::Exempt)) => (Ruling::Exempt { rule: rule.id.clone(), places }, Refusals::default()),
             Some((rule, Share::Hold)) => {
                 let held = Ruling::Held {
                     rule: rule.id.clone(),
@@ -225,7 +227,7 @@ impl fmt::Display for Ruling {
             Ruling::NeverDelayed => f.write_str("passes: it is never delayed"),
             Ruling::GoesOn => f.write_str("passes: its transaction has been decided"),
             Ruling::NoRule => f.write_str("passes: no rule decides"),
-            Ruling::Exempt { rule } => write!(f, "passes: exempt by {rule}"),
+            Ruling::Exempt { rule, places } => write!(f, "passes: exempt by {rule}{}", Counted(places)),
             Ruling::Limited { places, gates } => match stopped_at(gates) {
                 None => write!(f, "passes{}", On(places, gates)),
                 Some(gate) => write!(f, "{}{}", Stop(gate), On(places, &[])),
@@ -273,6 +275,19 @@ impl fmt::Display for Stop<'_> {
             | Does::Passes
             | Does::HasRoom => Ok(()),
         }
+    }
+}
+
+/// Limits that it does not wait for.
+struct Counted<'a>(&'a [Place]);
+
+impl fmt::Display for Counted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, Place { rule, limit, used, .. }) in self.0.iter().enumerate() {
+            f.write_str(if number == 0 { ", counted under " } else { " and under " })?;
+            write!(f, "{rule} ({used} of {limit} taken)")?;
+        }
+        Ok(())
     }
 }
 

@@ -58,8 +58,11 @@ impl Decision<'_> {
         let concerning = self.policy.gates.concerning(self.facts.class, &self.asker.who, question);
         let turn = self.unit.turn(&self.facts, self.session, &self.policy.defaults.graces, Instant::now);
         let bound = match &turn {
-            Turn::Free | Turn::GoesOn => return self.goes_on(concerning, 0),
-            Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => return self.goes_on(concerning, 0),
+            Turn::Free => return self.goes_on(concerning, 0),
+            Turn::GoesOn => return self.goes_on_counted(question, concerning),
+            Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => {
+                return self.goes_on_counted(question, concerning);
+            }
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Decide(bound) => *bound,
             Turn::Refused(refusal) => return self.refuse_again(refusal),
@@ -106,6 +109,7 @@ impl Decision<'_> {
         let policy = self.policy;
         let (enforced, warned) = policy.in_force(judgement);
         if must_be_ruled && enforced.share.is_none_or(|rule| rule.in_transaction == InTransaction::Pass) {
+            self.force_places(&enforced, warned.as_ref());
             return self.goes_on(ahead.concerning, 0);
         }
         count(&enforced, warned.as_ref(), now);
@@ -115,7 +119,10 @@ impl Decision<'_> {
         let step = attempt.step(enforced.share, &policy.defaults, arrival, &mut || dice.random());
         let gated = !must_be_ruled;
         match step {
-            Step::Exempt => return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, 0),
+            Step::Exempt => {
+                self.force_places(&enforced, None);
+                return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, 0);
+            }
             Step::Refuse(reason) => {
                 return self.refuse(&Stopped::by(enforced.share, reason, now), question, &attempt);
             }
@@ -151,16 +158,35 @@ impl Decision<'_> {
 
     /// The limits that a unit needs places under and has none yet, and the gates whose leave it needs.
     fn needs(&self, fields: &Fields<'_>, ahead: Ahead, gated: bool) -> Vec<Need> {
+        let mut needs = self.limits_without_place(fields);
+        if gated {
+            needs.extend(self.policy.gate_needs(fields, ahead.concerning.enforced, ahead.restricting));
+        }
+        needs
+    }
+
+    fn limits_without_place(&self, fields: &Fields<'_>) -> Vec<Need> {
         let limits = &self.keeper.limits;
         let has = |need: &Need| {
             let mut had = self.places.iter().flat_map(|places| places.rules_under(limits));
             had.any(|rule| matches!(&need.thing, crate::limits::Thing::Rule(needed) if needed == rule))
         };
-        let mut needs: Vec<Need> = self.policy.needs(fields).filter(|need| !has(need)).collect();
-        if gated {
-            needs.extend(self.policy.gate_needs(fields, ahead.concerning.enforced, ahead.restricting));
+        self.policy.needs(fields).filter(|need| !has(need)).collect()
+    }
+
+    /// Counts a unit that passes for another reason under all limits that match and that it has no place under, so that
+    /// others wait for it.
+    fn force_places<'p>(&mut self, enforced: &Fields<'p>, warned: Option<&Fields<'p>>) {
+        let forced = self.keeper.limits.force(&self.limits_without_place(enforced));
+        let shadow = warned.and_then(|all| {
+            let had = Had::of(self.keeper, self.places);
+            let (keeper, policy, stats) = (self.keeper, self.policy, &self.asker.stats);
+            let passing = Passing { keeper, policy, stats, bound: Bound::Locked, gates: 0, had: &had.shadows };
+            passing.count(enforced, all)
+        });
+        for taken in forced.into_iter().chain(shadow) {
+            self.keep(taken);
         }
-        needs
     }
 
     /// What was taken at once. The gates whose leave it was.
@@ -183,14 +209,8 @@ impl Decision<'_> {
     ) -> Verdict {
         if warned.is_some() || ahead.warning != 0 {
             let had = Had::of(self.keeper, self.places);
-            let passing = Passing {
-                keeper: self.keeper,
-                policy: self.policy,
-                stats: &self.asker.stats,
-                bound,
-                gates: ahead.warning,
-                had: &had.shadows,
-            };
+            let (keeper, policy, stats) = (self.keeper, self.policy, &self.asker.stats);
+            let passing = Passing { keeper, policy, stats, bound, gates: ahead.warning, had: &had.shadows };
             let dice = &mut *self.dice;
             let shadow = passing.warn(enforced, warned, &mut || dice.random());
             if let Some(taken) = shadow {
@@ -219,6 +239,27 @@ impl Decision<'_> {
     fn pass(self, concerning: Concerning, asked: u64) -> Verdict {
         self.unit.judged(Instant::now);
         self.goes_on(concerning, asked)
+    }
+
+    /// Its unit has been decided, or holds locks: it passes, and counts under the limits.
+    #[inline]
+    fn goes_on_counted(mut self, question: &impl Question, concerning: Concerning) -> Verdict {
+        if self.policy.limits_concurrency() && !self.policy.is_idle() {
+            self.count_under_limits(question);
+        }
+        self.goes_on(concerning, 0)
+    }
+
+    fn count_under_limits(&mut self, question: &impl Question) {
+        let (policy, who) = (self.policy, &self.asker.who);
+        if !who.may_match(policy, question) {
+            return;
+        }
+        let judgement = who.judge(policy, question, self.keeper.now());
+        if judgement.matched {
+            let (enforced, warned) = policy.in_force(judgement);
+            self.force_places(&enforced, warned.as_ref());
+        }
     }
 
     #[inline]

@@ -168,7 +168,9 @@ fn ruling(ruling: &Ruling) -> Json {
     let says = ruling.to_string();
     match ruling {
         Ruling::NeverDelayed | Ruling::GoesOn | Ruling::NoRule => json!({ "verdict": "pass", "says": says }),
-        Ruling::Exempt { rule } => json!({ "verdict": "pass", "rule": **rule, "exempt": true, "says": says }),
+        Ruling::Exempt { rule, places: limits } => {
+            json!({ "verdict": "pass", "rule": **rule, "exempt": true, "places": places(limits), "says": says })
+        }
         Ruling::Limited { places: limits, gates } => {
             let stopped = ruling.stopped_at();
             let verdict = match stopped.map(|gate| &gate.does) {

@@ -102,10 +102,11 @@ impl Simulation {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        match self.dice.random_range(0..10) {
+        match self.dice.random_range(0..11) {
             0..5 => self.request()?,
             5..8 => self.give_back()?,
             8 => self.cancel()?,
+            9 => self.join()?,
             _ => self.change_a_limit()?,
         }
         self.check()
@@ -140,6 +141,20 @@ impl Simulation {
             }
             None => {}
         }
+        Ok(())
+    }
+
+    /// One that passes for another reason, over the limits if need be.
+    fn join(&mut self) -> Result<(), String> {
+        let size = self.dice.random_range(1..3);
+        let set: Set = (0..size).map(|_| *RULES.choose(&mut self.dice).unwrap()).collect();
+        let needs = self.needs(&set);
+        let (grant, _) = self.pools.join(&needs);
+        self.model.learn(&needs);
+        // A limit that was raised has let others in before.
+        self.serve()?;
+        self.model.occupy(&set);
+        self.running.push((grant.needs, set));
         Ok(())
     }
 

@@ -208,19 +208,114 @@ async fn a_lock_holder_waits_a_little_and_overdraws() {
     let mut holder = stage.login("holder");
     holder.state.holds_locks = true;
     let start = Instant::now();
-    holder.run(READ).await.unwrap();
+    let verdict = holder.ask(READ);
+    let permit = holder.admitted(verdict).await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_millis(250));
     assert_eq!(stage.counted("holder", "holder").overdrawn, 1);
+    assert_eq!(stage.keeper.used("r"), (2, 0));
+    holder.answer(READ, true);
+    drop(permit);
     assert_eq!(stage.keeper.used("r"), (1, 0));
+    one.answer(READ, true);
+    stage.assert_settled();
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exemption_needs_no_place() {
-    let stage = Stage::new(&["r | scope=* | concurrency=1", "e | user=dba | exempt"]);
-    let mut one = stage.login("one");
-    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
-    assert_eq!(stage.login("dba").at(READ).await, At::Once);
+async fn lock_holder_within_grace_counts() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1", "s | class=read | concurrency=9 runtime"]);
+    let (mut holder, mut other) = (stage.login("holder"), stage.login("other"));
+    holder.state.holds_locks = true;
+    for _ in 0..3 {
+        assert!(matches!(holder.ask(READ), Verdict::Pass(_)));
+        assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (1, 1));
+        assert_eq!(other.at(READ).await, At::Held);
+        holder.answer(READ, true);
+        assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (0, 0));
+        assert_eq!(other.at(READ).await, At::Once);
+    }
+    // It does not wait, even where there is no room.
+    assert!(matches!(other.ask(READ), Verdict::Pass(_)));
+    assert!(matches!(holder.ask(READ), Verdict::Pass(_)));
+    assert_eq!(stage.keeper.used("r").0, 2);
+    drop((holder, other));
+    assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (0, 0));
+}
+
+/// Its first statement matched no limit, and the later ones pass because it has written.
+#[tokio::test(start_paused = true)]
+async fn writing_transaction_without_place_counts_once() {
+    // A rule on transactions makes it a decision of another kind.
+    for beside in ["x | user=nobody | ratio=1", "x | user=nobody | ratio=1 in_transaction=reject"] {
+        let stage = Stage::new(&["r | class=read | concurrency=1", beside]);
+        let (mut one, mut two, mut other) = (stage.login("one"), stage.login("two"), stage.login("other"));
+        for session in [&mut one, &mut two] {
+            session.run("BEGIN").await.unwrap();
+            session.run(WRITE).await.unwrap();
+        }
+        assert_eq!(stage.keeper.used("r"), (0, 0));
+        for used in [1, 1] {
+            assert_eq!(one.at(READ).await, At::Once);
+            assert_eq!(stage.keeper.used("r"), (used, 0), "one place for the unit");
+        }
+        assert_eq!(other.at(READ).await, At::Held);
+        assert_eq!(two.at(READ).await, At::Once, "it has written");
+        assert_eq!(stage.keeper.used("r"), (2, 0));
+        one.run("COMMIT").await.unwrap();
+        assert_eq!((stage.keeper.used("r").0, other.at(READ).await), (1, At::Held));
+        two.run("ROLLBACK").await.unwrap();
+        assert_eq!((stage.keeper.used("r").0, other.at(READ).await), (0, At::Once));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reading_transaction_counts_under_later_tables_limit() {
+    let stage = Stage::new(&["r | table=u | concurrency=1"]);
+    let (mut one, mut other) = (stage.login("one"), stage.login("other"));
+    for sql in ["BEGIN", READ, "SELECT * FROM u", "SELECT * FROM u"] {
+        one.run(sql).await.unwrap();
+    }
     assert_eq!(stage.keeper.used("r"), (1, 0));
+    assert_eq!(other.at("SELECT a FROM u").await, At::Held);
+    one.run("COMMIT").await.unwrap();
+    assert_eq!(other.at("SELECT a FROM u").await, At::Once);
+}
+
+#[tokio::test(start_paused = true)]
+async fn exempt_unit_counts_and_never_waits() {
+    let stage = Stage::new(&["r | scope=* | concurrency=1", "e | user=dba | exempt"]);
+    let (mut one, mut dba, mut other) = (stage.login("one"), stage.login("dba"), stage.login("other"));
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    assert!(matches!(dba.ask(READ), Verdict::Pass(_)));
+    assert_eq!(stage.keeper.used("r"), (2, 0));
+    one.answer(READ, true);
+    assert_eq!(other.at(READ).await, At::Held, "the exempt one runs");
+    dba.answer(READ, true);
+    assert_eq!(stage.keeper.used("r"), (0, 0));
+    for sql in ["BEGIN", READ, WRITE, READ] {
+        dba.run(sql).await.unwrap();
+    }
+    assert_eq!(stage.keeper.used("r"), (1, 0), "one place for the unit");
+    dba.run("COMMIT").await.unwrap();
+    assert_eq!(other.at(READ).await, At::Once);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unit_exempted_while_it_waits_counts() {
+    let limit = "r | scope=* | concurrency=1 delay=60000";
+    let stage = Stage::new(&[limit]);
+    let (mut one, mut other) = (stage.login("one"), stage.login("other"));
+    assert!(matches!(one.ask(READ), Verdict::Pass(_)));
+    let verdict = other.ask(READ);
+    let waits = tokio::spawn(async move { (other.admitted(verdict).await.unwrap(), other) });
+    tokio::task::yield_now().await;
+    stage.apply(&[limit, "e | user=other | exempt"]);
+    let (permit, mut other) = waits.await.unwrap();
+    assert_eq!(stage.keeper.used("r"), (2, 0));
+    other.answer(READ, true);
+    drop(permit);
+    assert_eq!(stage.keeper.used("r"), (1, 0));
+    one.answer(READ, true);
+    stage.assert_settled();
 }
 
 fn passes(verdict: &Verdict) -> bool {

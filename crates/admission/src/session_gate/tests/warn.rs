@@ -74,6 +74,29 @@ async fn concurrency() {
     }
 }
 
+/// As under a limit in force, but without a warning: in force it would not have waited either.
+#[tokio::test(start_paused = true)]
+async fn units_that_pass_for_other_reasons_count_under_warning_limits() {
+    for (setup, rule) in [
+        (Setup::default(), "r | scope=* | concurrency=1 warn"),
+        (Setup::in_mode(Mode::Warn), "r | scope=* | concurrency=1"),
+    ] {
+        let stage = setup.stage(&[rule, "e | user=dba | exempt"]);
+        let (mut dba, mut holder, mut other) = (stage.login("dba"), stage.login("holder"), stage.login("other"));
+        holder.state.holds_locks = true;
+        assert!(matches!(dba.ask(READ), Verdict::Pass(_)));
+        assert!(matches!(holder.ask(READ), Verdict::Pass(_)));
+        assert_eq!(stage.keeper.used("r"), (2, 0), "{rule}");
+        assert_eq!(other.at(READ).await, At::Once);
+        for (name, warned) in [("dba", 0), ("holder", 0), ("other", 1)] {
+            assert_eq!(stage.counted(name, name).warned, warned, "{name}, {rule}");
+        }
+        dba.answer(READ, true);
+        holder.answer(READ, true);
+        assert_eq!(stage.keeper.used("r"), (0, 0), "{rule}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_enforced_is_not_also_warned_of() {
     let stage = Stage::new(&["r | scope=* | ratio=0.5 reject", "w | scope=* | concurrency=1 warn"]);
