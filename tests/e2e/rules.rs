@@ -6,6 +6,7 @@ mod dice;
 mod graces;
 mod held;
 mod keys;
+mod limits;
 mod protocols;
 mod reload;
 mod restart;
