@@ -20,6 +20,8 @@ async fn rulings() {
         "free | user=free | exempt",
         "held | user=held class=write | hold expires=5000",
         "limit | user=limit,none | concurrency=4",
+        "wide | user=limit class=read | concurrency=9",
+        "ops | user=ops | exempt concurrency=2",
         "one | user=one | concurrency=1 reject",
     ]);
     let mut running = stage.login("limit");
@@ -61,9 +63,11 @@ async fn rulings() {
             "limit",
             read,
             OUTSIDE,
-            "passes with a place under limit (1 of 4 taken; it waits 3s at most)",
+            "passes with a place under limit (1 of 4 taken; it waits 3s at most) \
+             and under wide (1 of 9 taken; it waits 3s at most)",
             Some("concurrency"),
         ),
+        ("ops", read, OUTSIDE, "passes: exempt by ops, counted under ops (0 of 2 taken)", None),
         ("one", read, OUTSIDE, "passes with a place under one (0 of 1 taken; no waiting)", Some("concurrency")),
     ] {
         let explained = explain(&stage, who, sql, state);
