@@ -47,7 +47,7 @@ impl Gate {
 impl Decides for Gate {
     fn ask(&self, ask: &Ask<'_>) -> Verdict {
         let out = Arc::clone(&self.out);
-        if !ask.sql.is_some_and(|sql| sql.starts_with(b"/*hold*/")) {
+        if !ask.sql.is_some_and(|(sql, _)| sql.starts_with(b"/*hold*/")) {
             return Verdict::Pass(Gate::permit(&out));
         }
         let (sender, released) = oneshot::channel();

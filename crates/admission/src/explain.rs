@@ -7,8 +7,8 @@ mod ruling;
 use std::sync::Arc;
 
 use identity::{Identity, Said};
-use rules::{Field, Fields, GateName, Mode as RuleMode, Origin, Outcome, Query, RuleId, Timestamp};
-use statement::{Class, Fingerprint, Mode, ParseCache, Shapes, Table};
+use rules::{Field, Fields, GateName, Mode as RuleMode, Origin, Outcome, Query, RuleId, Schema, Timestamp};
+use statement::{Class, Classes, Doubts, Fingerprint, ParseCache, Scan, Shapes, Table};
 use tokio::time::Instant;
 
 pub use at_gate::{AtGate, Concerns, Does, Measured};
@@ -35,11 +35,17 @@ pub struct Explanation {
     pub trusted: Option<Arc<Identity>>,
     /// What was said of it and did not count: two values for one key, or too many.
     pub conflicts: u32,
+    /// The strictest class that it may have.
     pub class: Class,
+    /// Every class that a statement of it may have.
+    pub classes: Classes,
+    /// Why a fact of it is not certain.
+    pub doubts: Doubts,
     /// Never delayed, whatever the rules say.
     pub free: bool,
     pub shapes: Shapes,
-    pub fingerprint: Fingerprint,
+    /// The first is that of the whole text, where it has one.
+    pub fingerprints: Vec<Fingerprint>,
     /// With its literals as `?`.
     pub normalised: String,
     /// `None`: it could not be parsed.
@@ -119,17 +125,15 @@ impl Gatekeeper {
         &self,
         client: &Client<'_>,
         sql: &[u8],
-        mode: Mode,
+        scan: &Scan,
         state: SessionState,
         attributes: &[(Vec<u8>, Vec<u8>)],
     ) -> Explanation {
         let policy = self.policy();
-        let mode = Mode { charset: client.charset, ..mode };
-        let scan = statement::scan(sql, mode);
         let cache = ParseCache::new();
-        let question = TextQuestion::new(sql, mode, &scan, client.database, &cache);
-        let facts = note::facts(sql, mode, &scan, question.class);
-        let said = spoken::comments(sql, &scan).unwrap_or_else(spoken::nothing);
+        let question = TextQuestion::new(sql, scan, Schema::known(client.database), &cache);
+        let facts = note::facts(scan, question.class());
+        let said = spoken::comments(sql, scan).unwrap_or_else(spoken::nothing);
         let pairs = attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));
         let (who, conflicts) = who(&policy, client, &said.with_query_attributes(pairs));
         let turn = turn(&facts, state, &policy);
@@ -146,7 +150,15 @@ impl Gatekeeper {
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Free | Turn::GoesOn | Turn::Refused(_) => Bound::Full,
         };
-        let case = ruling::Case { keeper: self, policy: &policy, turn: &turn, bound, now, client: who.name() };
+        let case = ruling::Case {
+            keeper: self,
+            policy: &policy,
+            turn: &turn,
+            bound,
+            now,
+            client: who.name(),
+            question: &question,
+        };
         let seen = self.gates.seen();
         let at_gates = at_gate::AtGates { case: &case, who: &who, question: &question, seen: &seen };
         let with_warned = warned.as_ref().unwrap_or(&enforced);
@@ -163,10 +175,12 @@ impl Gatekeeper {
             trusted: who.identities.trusted.clone(),
             conflicts,
             class: facts.class,
+            classes: question.classes(),
+            doubts: scan.doubts,
             free: facts.free,
             shapes: scan.shapes,
-            fingerprint: question.fingerprint(),
-            normalised: statement::normalize(sql, mode, NORMALISED),
+            fingerprints: question.fingerprints().iter().collect(),
+            normalised: statement::normalize(sql, scan.mode(), NORMALISED),
             tables: tables(&question),
             turn,
             would_be: Some(would_be).filter(|other| *other != ruling),

@@ -11,7 +11,7 @@ use identity::{Client as Known, Clients, Counts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rules::{LoginJudgement, Mode, Timestamp};
-use statement::ParseCache;
+use statement::{Doubts, ParseCache};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -44,6 +44,8 @@ pub struct Gatekeeper {
     pub(crate) parsed: ParseCache,
     pub(crate) room: Arc<Room>,
     pub(crate) conflicts: AtomicU64,
+    /// Statements in doubt, by the reasons of [`Doubts::NAMES`].
+    doubts: [AtomicU64; Doubts::NAMES.len()],
     started: Instant,
     wall: Wall,
     seeds: AtomicU64,
@@ -84,6 +86,7 @@ impl Gatekeeper {
             parsed: ParseCache::new(),
             room: Arc::default(),
             conflicts: AtomicU64::new(0),
+            doubts: Default::default(),
             started: Instant::now(),
             wall,
             seeds: AtomicU64::new(seed),
@@ -180,6 +183,21 @@ impl Gatekeeper {
     /// How often something that a client said of itself did not count, because it also said otherwise or too much.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
+    }
+
+    /// Counts a statement for each reason for which a fact of it is not certain.
+    #[inline]
+    pub(crate) fn count_doubts(&self, doubts: Doubts) {
+        if !doubts.is_empty() {
+            for ((_, doubt), count) in Doubts::NAMES.into_iter().zip(&self.doubts) {
+                count.fetch_add(u64::from(doubts.contains(doubt)), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Statements of which some fact is not certain, by the reason.
+    pub fn doubtful_statements(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Doubts::NAMES.into_iter().zip(&self.doubts).map(|((name, _), count)| (name, count.load(Ordering::Relaxed)))
     }
 
     /// How full the table of clients is, and who found no room in it.

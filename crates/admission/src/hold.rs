@@ -10,7 +10,7 @@ use std::time::Duration;
 use health::Flow;
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use rules::{Action, CompiledRule, Fields, Query, RuleId};
+use rules::{Action, CompiledRule, Fields, RuleId};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::{Attempt, Step};
@@ -116,7 +116,7 @@ pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
             Ok(permit)
         }
         Err(stopped) => {
-            let fingerprint = held.question.known.as_ref().map(|(fingerprint, _)| *fingerprint);
+            let fingerprint = held.question.fingerprint();
             let refusal = stopped.refuse(&held.policy, &held.asker, || fingerprint, &mut held.dice);
             held.seat.ends(End::Rejected);
             let wanted = pause(&held.policy.defaults, &mut held.dice);
@@ -129,6 +129,7 @@ pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
 /// What comes of a judgement.
 enum Next {
     Pass(Option<Taken>),
+    PassExempt(Option<Taken>),
     Stop(Stopped),
     Wait(Instant),
 }
@@ -144,13 +145,14 @@ impl Held {
                 first = None;
             }
             let until = match self.next(first.take(), &mut line) {
-                Next::Pass(taken) => return Ok(self.pass(taken)),
+                Next::Pass(taken) => return Ok(self.pass(taken, false)),
+                Next::PassExempt(taken) => return Ok(self.pass(taken, true)),
                 Next::Stop(stopped) => return Err(stopped),
                 Next::Wait(until) => until,
             };
             tokio::select! {
                 biased;
-                taken = called(&mut line) => return Ok(self.pass(Some(taken))),
+                taken = called(&mut line) => return Ok(self.pass(Some(taken), false)),
                 _ = changes.changed() => {}
                 () = sleep_until(until) => {}
             }
@@ -180,9 +182,12 @@ impl Held {
         let now = Instant::now();
         let dice = &mut self.dice;
         let roll = &mut || dice.random();
+        if policy.rejects_certainly(&fields, &self.question) {
+            return Next::Stop(self.stopped(fields.share, Reason::Ratio));
+        }
         let step = known.unwrap_or_else(|| self.attempt.step(fields.share, &policy.defaults, now, roll));
         let (until, blamed, reason) = match step {
-            Step::Exempt => return Next::Pass(self.force(&self.needs(&policy, &fields))),
+            Step::Exempt => return Next::PassExempt(self.force(&self.needs(&policy, &fields))),
             Step::Refuse(reason) => return Next::Stop(self.stopped(fields.share, reason)),
             Step::Wait(until) => {
                 *line = None;
@@ -208,8 +213,7 @@ impl Held {
         };
         let mut needs: Vec<Need> = policy.needs(fields).filter(|need| !has(need)).collect();
         if self.gated && !policy.gates.is_empty() {
-            let class = self.question.class();
-            let concerning = policy.gates.concerning(class, &self.asker.who, &self.question).enforced;
+            let concerning = policy.gates.concerning(&self.asker.who, &self.question).enforced;
             let restricting = concerning & self.keeper.gates.restricting() != 0;
             needs.extend(policy.gate_needs(fields, concerning, restricting));
         }
@@ -332,7 +336,7 @@ impl Held {
         Stopped::by(rule, reason, self.keeper.now())
     }
 
-    fn pass(&mut self, taken: Option<Taken>) -> Permit {
+    fn pass(&mut self, taken: Option<Taken>, exempt: bool) -> Permit {
         let policy = Arc::clone(&self.policy);
         let (enforced, warned) = self.judge(&policy);
         let warning = self.warning(&policy);
@@ -350,7 +354,7 @@ impl Held {
         } else {
             None
         };
-        Permit::with(taken.into_iter().chain(shadow).collect())
+        Permit::with(taken.into_iter().chain(shadow).collect(), exempt)
     }
 
     /// Gates that only warn and would stop it.
@@ -359,7 +363,7 @@ impl Held {
         if !self.gated || warning == 0 {
             return 0;
         }
-        policy.gates.concerning(self.question.class(), &self.asker.who, &self.question).warned & warning
+        policy.gates.concerning(&self.asker.who, &self.question).warned & warning
     }
 }
 

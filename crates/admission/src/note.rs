@@ -1,52 +1,67 @@
 //! What is remembered of a prepared text, so that its executions get the verdict that the text would get.
 
 use identity::Kept;
-use statement::{CharsetChange, Class, Lexer, Mode, ParseCache, Scan, Shapes, TransactionEffect};
+use statement::{Class, Classes, Doubts, ParseCache, Scan, TransactionEffect};
 
-use crate::question::{Known, Question, TextQuestion};
+use crate::question::{DefaultSchema, StatementFacts, TextQuestion};
 use crate::unit::Facts;
 
 /// Never the SQL itself.
 #[derive(Debug)]
 pub struct Note {
     pub(crate) facts: Facts,
-    pub(crate) shapes: Shapes,
-    pub(crate) known: Known,
+    pub(crate) statement: StatementFacts,
+    /// The default schema when it was prepared.
+    pub(crate) schema: DefaultSchema,
+    /// Why a fact of it is not certain.
+    pub(crate) doubts: Doubts,
+    changes_schema: bool,
     /// What its comments said of who asks.
     pub(crate) said: Option<Kept>,
-    /// What it sets the client's character set to: SET NAMES can be prepared.
-    pub(crate) charset: Option<CharsetChange>,
 }
 
 impl Note {
     /// Of a text that nobody saw, as in `PREPARE s FROM @v`.
     pub fn unknown() -> Note {
-        Note::without_text(Facts { class: Class::Unparsed, free: false, ..Facts::FREE })
+        let facts = Facts { class: Class::Unparsed, free: false, ..Facts::FREE };
+        Note { doubts: Doubts::UNSEEN, changes_schema: true, ..Note::without_text(facts) }
+    }
+
+    /// Whether an execution may change the session's default schema.
+    pub(crate) fn may_change_schema(&self) -> bool {
+        self.changes_schema
     }
 
     pub(crate) fn without_text(facts: Facts) -> Note {
-        Note { facts, shapes: Shapes::empty(), known: None, said: None, charset: None }
+        Note {
+            facts,
+            statement: StatementFacts::unknown(Classes::of(facts.class)),
+            schema: DefaultSchema::Unknown,
+            doubts: Doubts::empty(),
+            changes_schema: false,
+            said: None,
+        }
     }
 
-    pub(crate) fn of(sql: &[u8], mode: Mode, cache: &ParseCache) -> Note {
-        let scan = statement::scan(sql, mode);
-        let question = TextQuestion::new(sql, mode, &scan, None, cache);
+    pub(crate) fn of(sql: &[u8], scan: &Scan, schema: &DefaultSchema, cache: &ParseCache) -> Note {
+        let question = TextQuestion::new(sql, scan, schema.as_known(), cache);
         Note {
-            facts: facts(sql, mode, &scan, question.class),
-            shapes: scan.shapes,
-            known: question.keep().known,
-            said: crate::spoken::comments(sql, &scan).map(|said| said.to_owned()),
-            charset: scan.charset,
+            facts: facts(scan, question.class()),
+            statement: question.facts(),
+            schema: schema.clone(),
+            doubts: scan.doubts,
+            changes_schema: scan.changes_schema,
+            said: crate::spoken::comments(sql, scan).map(|said| said.to_owned()),
         }
     }
 }
 
 /// Of a text, what its place in a transaction depends on.
 #[inline]
-pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts {
+pub(crate) fn facts(scan: &Scan, class: Class) -> Facts {
     let transaction = match scan.transaction {
         // It ends one only if autocommit was off, and then the flags of the reply show it.
-        TransactionEffect::Ends if begins_with(sql, mode, "SET") => TransactionEffect::None,
+        TransactionEffect::Ends if scan.begins_with_set => TransactionEffect::None,
         effect => effect,
     };
     Facts {
@@ -55,18 +70,6 @@ pub(crate) fn facts(sql: &[u8], mode: Mode, scan: &Scan, class: Class) -> Facts 
         transaction,
         crosses_boundary: scan.crosses_boundary,
         commits_implicitly: scan.commits_implicitly,
-        rolls_back: transaction != TransactionEffect::None && rolls_back(sql, mode),
+        rolls_back: transaction != TransactionEffect::None && scan.rolls_back,
     }
-}
-
-/// All of it: ROLLBACK [WORK], and not TO a savepoint.
-fn rolls_back(sql: &[u8], mode: Mode) -> bool {
-    let mut lexer = Lexer::new(sql, mode);
-    let mut next_is = |word: &str| lexer.next().is_some_and(|token| lexer.is(&token, word));
-    next_is("ROLLBACK") && !next_is("TO") && !next_is("TO")
-}
-
-fn begins_with(sql: &[u8], mode: Mode, word: &str) -> bool {
-    let mut lexer = Lexer::new(sql, mode);
-    lexer.next().is_some_and(|first| lexer.is(&first, word))
 }

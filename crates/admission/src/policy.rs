@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use identity::{Said, Settings};
-use rules::{Action, CompiledRule, Fields, InTransaction, Judgement, Mode, RuleSet, Timestamp};
+use rules::{
+    Action, CompiledRule, Fields, InTransaction, Judgement, Key, Mode, Query, RuleSet, Share, Timestamp, Value,
+};
+use statement::{Class, Classes};
 
 use crate::limits::Need;
 use crate::refusal::Preset;
@@ -33,6 +36,8 @@ pub struct Policy {
     pub(crate) rules_on_transactions: bool,
     /// Some rule has a `max_concurrency`.
     limits_concurrency: bool,
+    /// Some rule may reject with certainty.
+    has_certain_rejections: bool,
     /// Places in `rules` of those with `max_connections`.
     limit_connections: Vec<usize>,
     read_by_rules: ReadByRules,
@@ -45,6 +50,7 @@ impl Policy {
         Policy {
             rules_on_transactions: all.iter().any(|rule| rule.in_transaction != InTransaction::Pass),
             limits_concurrency: all.iter().any(|rule| rule.effect.limits.max_concurrency.is_some()),
+            has_certain_rejections: all.iter().any(|rule| is_certain(rule, &defaults)),
             limit_connections: all.iter().enumerate().filter_map(limits).collect(),
             read_by_rules: ReadByRules::new(all.iter().map(|rule| &rule.matching)),
             generation,
@@ -71,6 +77,31 @@ impl Policy {
             |key| self.identity.reads_tag(key) || read.tag(key),
             |key| self.identity.reads_query_attribute(key) || read.query_attribute(key),
         );
+    }
+
+    /// Some rule may apply to statements that pass for other reasons, also in a transaction that has written.
+    #[inline]
+    pub(crate) fn has_certain_rejections(&self) -> bool {
+        self.has_certain_rejections
+    }
+
+    /// Whether the owner of the share rejects with certainty and names the statement. Such a rejection holds nothing up, so it applies
+    /// everywhere: else a harmless write in front would be a way around it.
+    pub(crate) fn rejects_certainly(&self, fields: &Fields<'_>, query: &impl Query) -> bool {
+        let Some(rule) = fields.share.filter(|rule| is_certain(rule, &self.defaults)) else { return false };
+        rule.matching.conditions.iter().any(|condition| match condition.key {
+            Key::Table | Key::Fingerprint | Key::Shape => true,
+            Key::Class => condition.values.iter().any(is_ddl) && query.classes().intersects(MAY_DEFINE),
+            Key::Scope
+            | Key::User
+            | Key::Address
+            | Key::Schema
+            | Key::Listener
+            | Key::Tool
+            | Key::Attr(_)
+            | Key::Tag(_)
+            | Key::QueryAttr(_) => false,
+        })
     }
 
     #[inline]
@@ -131,6 +162,18 @@ impl Policy {
         }
         needs
     }
+}
+
+/// The classes of statements that may be DDL.
+const MAY_DEFINE: Classes = Classes::of(Class::Ddl).with_possible();
+
+fn is_ddl(value: &Value) -> bool {
+    matches!(value, Value::Class(Class::Ddl) | Value::ExactClass(Class::Ddl))
+}
+
+fn is_certain(rule: &CompiledRule, defaults: &Defaults) -> bool {
+    let certain = rule.effect.share.is_some_and(|share| matches!(share, Share::Ratio(ratio) if ratio >= 1.0));
+    certain && rule.action.unwrap_or(defaults.action) == Action::Reject
 }
 
 /// What a rule that does not say otherwise does, and the times that no rule sets.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use statement::{Charset, Mode};
+use statement::Scan;
 use wire::{Command, Parameters};
 
 use crate::limits::Taken;
@@ -39,8 +39,8 @@ pub trait Gate: Send + fmt::Debug {
     fn ask(&mut self, ask: &Ask<'_>) -> Verdict;
 
     /// What is remembered of a text that is prepared, for its executions.
-    fn note(&mut self, sql: &[u8], mode: Mode) -> Arc<Note> {
-        let _ = (sql, mode);
+    fn note(&mut self, sql: &[u8], scan: &Scan) -> Arc<Note> {
+        let _ = (sql, scan);
         Arc::new(Note::unknown())
     }
 
@@ -89,7 +89,6 @@ pub struct Client<'a> {
     pub certificate: Option<&'a str>,
     pub attributes: &'a [(Vec<u8>, Vec<u8>)],
     pub database: Option<&'a [u8]>,
-    pub charset: Charset,
 }
 
 /// A command that waits for its verdict.
@@ -99,10 +98,8 @@ pub struct Ask<'a> {
     pub command: Command,
     /// The start of the command with its first byte, at most `inspect` bytes.
     pub payload: &'a [u8],
-    /// The SQL in `payload`, where the command has one.
-    pub sql: Option<&'a [u8]>,
-    /// How the SQL is to be read; its extent says whether it is here whole.
-    pub mode: Mode,
+    /// The SQL in `payload`, where the command has one, and its one reading.
+    pub sql: Option<(&'a [u8], &'a Scan)>,
     /// Of an execution: what was noted when its statement was prepared.
     pub note: Option<&'a Arc<Note>>,
     /// Query attributes, and how many parameters of the statement come before them.
@@ -115,7 +112,7 @@ pub struct Ask<'a> {
 pub struct SessionState {
     pub in_transaction: bool,
     pub autocommit: bool,
-    /// Table locks, the global read lock or user-level locks, which no status flag shows.
+    /// Table locks, the global read lock or other metadata locks, which no status flag shows. User-level locks are not among them.
     pub holds_locks: bool,
 }
 
@@ -154,21 +151,23 @@ impl fmt::Debug for Verdict {
 pub struct Permit {
     /// Under limits and at gates; a session's gate keeps each for as long as it is needed.
     pub(crate) taken: Vec<Taken>,
+    /// It passes by an exemption, so what it locks earns nothing.
+    pub(crate) exempt: bool,
     /// Whatever gives back in its own `Drop`; nothing for a free pass, so that passing allocates nothing.
     _held: Option<Box<dyn Send>>,
 }
 
 impl Permit {
     pub fn free() -> Permit {
-        Permit { taken: Vec::new(), _held: None }
+        Permit { taken: Vec::new(), exempt: false, _held: None }
     }
 
     pub fn holding(held: Box<dyn Send>) -> Permit {
-        Permit { taken: Vec::new(), _held: Some(held) }
+        Permit { taken: Vec::new(), exempt: false, _held: Some(held) }
     }
 
-    pub(crate) fn with(taken: Vec<Taken>) -> Permit {
-        Permit { taken, _held: None }
+    pub(crate) fn with(taken: Vec<Taken>, exempt: bool) -> Permit {
+        Permit { taken, exempt, _held: None }
     }
 }
 

@@ -1,86 +1,144 @@
-//! What is asked, as rules may ask about it. Fingerprint and tables are found when a rule wants them, and not before.
+//! A statement as rules see it. Fingerprints and tables are found when a rule needs them.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
+use rules::{Query, QueryShapes, Schema, Tables};
+use statement::{Class, Classes, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan};
+
 use crate::note::Note;
-use rules::{Query, Tables};
-use statement::{Class, Doubt, Fingerprint, Mode, Outcome, ParseCache, Parsed, Scan, Shapes};
 
 /// A question that can be kept for when it is asked again.
 pub(crate) trait Question: Query {
     fn keep(&self) -> KnownQuestion;
 
-    /// `None`: of a text that nobody saw.
+    /// `None`: of a text that nobody saw, or of several statements.
     fn known_fingerprint(&self) -> Option<Fingerprint>;
 
     /// A gate may hold it, so that it matters to be exempt.
     fn mind_gates(&self);
 }
 
+/// The default schema of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DefaultSchema {
+    None,
+    Known(Box<[u8]>),
+    /// It may be any, or none.
+    Unknown,
+}
+
+impl DefaultSchema {
+    pub(crate) fn of_login(database: Option<&[u8]>) -> DefaultSchema {
+        database.map_or(DefaultSchema::None, |name| DefaultSchema::Known(name.into()))
+    }
+
+    pub(crate) fn as_known(&self) -> Schema<'_> {
+        match self {
+            DefaultSchema::None => Schema::None,
+            DefaultSchema::Known(name) => Schema::Known(name),
+            DefaultSchema::Unknown => Schema::Unknown,
+        }
+    }
+}
+
+/// What rules may know of a statement without its text.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementFacts {
+    pub(crate) classes: Classes,
+    pub(crate) shapes: QueryShapes,
+    pub(crate) fingerprints: Fingerprints,
+    /// `None`: the text was never seen.
+    pub(crate) parsed: Option<Arc<Parsed>>,
+}
+
+impl StatementFacts {
+    /// Of a text that was never seen.
+    pub(crate) fn unknown(classes: Classes) -> StatementFacts {
+        StatementFacts {
+            classes,
+            shapes: QueryShapes { certain: statement::Shapes::empty(), possible: statement::Shapes::all() },
+            fingerprints: Fingerprints::unknown(),
+            parsed: None,
+        }
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        self.parsed.as_deref().map_or(Tables::Unknown, |parsed| tables(parsed, self.classes))
+    }
+}
+
 /// A text that is still in its packet.
 #[derive(Debug)]
 pub(crate) struct TextQuestion<'a> {
-    pub(crate) class: Class,
-    pub(crate) shapes: Shapes,
-    pub(crate) schema: Option<&'a [u8]>,
-    pub(crate) sql: &'a [u8],
-    pub(crate) mode: Mode,
-    pub(crate) cache: &'a ParseCache,
-    fingerprint: OnceCell<Fingerprint>,
+    scan: &'a Scan,
+    classes: Classes,
+    schema: Schema<'a>,
+    sql: &'a [u8],
+    cache: &'a ParseCache,
+    fingerprints: OnceCell<Fingerprints>,
     parsed: OnceCell<Arc<Parsed>>,
     gated: Cell<bool>,
 }
 
 impl<'a> TextQuestion<'a> {
-    pub(crate) fn new(
-        sql: &'a [u8],
-        mode: Mode,
-        scan: &Scan,
-        schema: Option<&'a [u8]>,
-        cache: &'a ParseCache,
-    ) -> TextQuestion<'a> {
+    pub(crate) fn new(sql: &'a [u8], scan: &'a Scan, schema: Schema<'a>, cache: &'a ParseCache) -> TextQuestion<'a> {
+        // Behind a USE of the same text the default schema is another.
+        let schema = if scan.changes_schema && scan.statements > 1 { Schema::Unknown } else { schema };
         let mut question = TextQuestion {
-            class: scan.class,
-            shapes: scan.shapes,
+            scan,
+            classes: scan.classes,
             schema,
             sql,
-            mode,
             cache,
-            fingerprint: OnceCell::new(),
+            fingerprints: OnceCell::new(),
             parsed: OnceCell::new(),
             gated: Cell::new(false),
         };
-        if scan.doubt != Doubt::None {
-            question.class = scan.class.or_stricter(question.parsed().class);
+        if scan.doubts.contains(Doubts::FUNCTIONS) {
+            question.classes = scan.classes_with(question.parsed());
         }
         question
     }
 
+    /// The strictest class that the text may have.
+    pub(crate) fn class(&self) -> Class {
+        self.classes.iter().fold(self.scan.class, Class::or_stricter)
+    }
+
     fn parsed(&self) -> &Arc<Parsed> {
-        self.parsed.get_or_init(|| self.cache.get_or_parse(self.fingerprint(), self.sql, self.mode))
+        self.parsed.get_or_init(|| self.cache.get_or_parse(self.scan, self.sql))
+    }
+
+    pub(crate) fn facts(&self) -> StatementFacts {
+        StatementFacts {
+            classes: self.classes,
+            shapes: self.shapes(),
+            fingerprints: self.fingerprints().clone(),
+            parsed: Some(Arc::clone(self.parsed())),
+        }
     }
 }
 
 impl Query for TextQuestion<'_> {
-    fn schema(&self) -> Option<&[u8]> {
+    fn schema(&self) -> Schema<'_> {
         self.schema
     }
 
-    fn class(&self) -> Class {
-        self.class
+    fn classes(&self) -> Classes {
+        self.classes
     }
 
-    fn shapes(&self) -> Shapes {
-        self.shapes
+    fn shapes(&self) -> QueryShapes {
+        QueryShapes { certain: self.scan.certain_shapes & self.scan.shapes, possible: self.scan.shapes }
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        *self.fingerprint.get_or_init(|| statement::fingerprint(self.sql, self.mode))
+    fn fingerprints(&self) -> &Fingerprints {
+        self.fingerprints.get_or_init(|| self.scan.fingerprints(self.sql))
     }
 
     fn tables(&self) -> Tables<'_> {
-        tables(self.parsed())
+        tables(self.parsed(), self.classes)
     }
 
     fn exemption_matters(&self) -> bool {
@@ -94,16 +152,11 @@ impl Question for TextQuestion<'_> {
     }
 
     fn keep(&self) -> KnownQuestion {
-        KnownQuestion {
-            class: self.class,
-            shapes: self.shapes,
-            schema: self.schema.map(Box::from),
-            known: Some((self.fingerprint(), Arc::clone(self.parsed()))),
-        }
+        KnownQuestion { facts: self.facts(), schema: kept(self.schema) }
     }
 
     fn known_fingerprint(&self) -> Option<Fingerprint> {
-        Some(self.fingerprint())
+        self.fingerprints().whole()
     }
 }
 
@@ -111,35 +164,37 @@ impl Question for TextQuestion<'_> {
 #[derive(Debug)]
 pub(crate) struct NotedQuestion<'a> {
     note: &'a Note,
-    schema: Option<&'a [u8]>,
+    schema: Schema<'a>,
     gated: Cell<bool>,
 }
 
 impl<'a> NotedQuestion<'a> {
-    pub(crate) fn new(note: &'a Note, schema: Option<&'a [u8]>) -> NotedQuestion<'a> {
-        NotedQuestion { note, schema, gated: Cell::new(false) }
+    /// The server finds the tables of a prepared statement by the schema of its PREPARE.
+    pub(crate) fn new(note: &'a Note, schema: Schema<'a>) -> NotedQuestion<'a> {
+        let same = note.schema.as_known() == schema;
+        NotedQuestion { note, schema: if same { schema } else { Schema::Unknown }, gated: Cell::new(false) }
     }
 }
 
 impl Query for NotedQuestion<'_> {
-    fn schema(&self) -> Option<&[u8]> {
+    fn schema(&self) -> Schema<'_> {
         self.schema
     }
 
-    fn class(&self) -> Class {
-        self.note.facts.class
+    fn classes(&self) -> Classes {
+        self.note.statement.classes
     }
 
-    fn shapes(&self) -> Shapes {
-        self.note.shapes
+    fn shapes(&self) -> QueryShapes {
+        self.note.statement.shapes
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        fingerprint(&self.note.known)
+    fn fingerprints(&self) -> &Fingerprints {
+        &self.note.statement.fingerprints
     }
 
     fn tables(&self) -> Tables<'_> {
-        known_tables(&self.note.known)
+        self.note.statement.tables()
     }
 
     fn exemption_matters(&self) -> bool {
@@ -153,50 +208,46 @@ impl Question for NotedQuestion<'_> {
     }
 
     fn keep(&self) -> KnownQuestion {
-        KnownQuestion {
-            class: self.note.facts.class,
-            shapes: self.note.shapes,
-            schema: self.schema.map(Box::from),
-            known: self.note.known.clone(),
-        }
+        KnownQuestion { facts: self.note.statement.clone(), schema: kept(self.schema) }
     }
 
     fn known_fingerprint(&self) -> Option<Fingerprint> {
-        self.note.known.as_ref().map(|(fingerprint, _)| *fingerprint)
+        self.note.statement.fingerprints.whole()
     }
 }
 
 /// A question that outlives its packet.
 #[derive(Debug)]
 pub(crate) struct KnownQuestion {
-    class: Class,
-    shapes: Shapes,
-    schema: Option<Box<[u8]>>,
-    pub(crate) known: Known,
+    facts: StatementFacts,
+    schema: DefaultSchema,
 }
 
-/// `None`: of a text that nobody saw.
-pub(crate) type Known = Option<(Fingerprint, Arc<Parsed>)>;
+impl KnownQuestion {
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        self.facts.fingerprints.whole()
+    }
+}
 
 impl Query for KnownQuestion {
-    fn schema(&self) -> Option<&[u8]> {
-        self.schema.as_deref()
+    fn schema(&self) -> Schema<'_> {
+        self.schema.as_known()
     }
 
-    fn class(&self) -> Class {
-        self.class
+    fn classes(&self) -> Classes {
+        self.facts.classes
     }
 
-    fn shapes(&self) -> Shapes {
-        self.shapes
+    fn shapes(&self) -> QueryShapes {
+        self.facts.shapes
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        fingerprint(&self.known)
+    fn fingerprints(&self) -> &Fingerprints {
+        &self.facts.fingerprints
     }
 
     fn tables(&self) -> Tables<'_> {
-        known_tables(&self.known)
+        self.facts.tables()
     }
 
     /// It waits already: whatever lets it go matters.
@@ -205,18 +256,19 @@ impl Query for KnownQuestion {
     }
 }
 
-fn fingerprint(known: &Known) -> Fingerprint {
-    // No text has this one.
-    known.as_ref().map_or(Fingerprint(0), |(fingerprint, _)| *fingerprint)
+fn kept(schema: Schema<'_>) -> DefaultSchema {
+    match schema {
+        Schema::None => DefaultSchema::None,
+        Schema::Known(name) => DefaultSchema::Known(name.into()),
+        Schema::Unknown => DefaultSchema::Unknown,
+    }
 }
 
-fn known_tables(known: &Known) -> Tables<'_> {
-    known.as_ref().map_or(Tables::Unknown, |(_, parsed)| tables(parsed))
-}
-
-fn tables(parsed: &Parsed) -> Tables<'_> {
+/// What a routine or an unseen text touches is not in the text.
+fn tables(parsed: &Parsed, classes: Classes) -> Tables<'_> {
+    let hidden = classes.contains(Class::Call) || classes.contains(Class::Unparsed);
     match parsed.outcome {
-        Outcome::Read => Tables::Known(&parsed.tables),
-        Outcome::Failed => Tables::Unknown,
+        Outcome::Read if !hidden => Tables::Known(&parsed.tables),
+        Outcome::Read | Outcome::Failed => Tables::Unknown,
     }
 }

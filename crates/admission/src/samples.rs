@@ -151,7 +151,11 @@ fn value(key: &Key, text: &str) -> Value {
     match key {
         Key::Scope => Value::Scope(Scope { text: text.into() }),
         Key::Address => Value::Network(text.parse().unwrap()),
-        Key::Class => Value::Class(text.parse().unwrap()),
+        // `class==write` is the narrow form.
+        Key::Class => match text.strip_prefix('=') {
+            Some(text) => Value::ExactClass(text.parse().unwrap()),
+            None => Value::Class(text.parse().unwrap()),
+        },
         Key::Shape => Value::Shape(Shapes::named(text).unwrap()),
         Key::Table => match text.split_once('.') {
             Some((schema, name)) => Value::Table { schema: Some(schema.into()), name: name.into() },

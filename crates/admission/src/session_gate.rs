@@ -7,7 +7,6 @@ mod asker;
 mod decide;
 mod named;
 mod running;
-mod spelling;
 mod under_way;
 
 pub(crate) use asker::Asker;
@@ -18,7 +17,7 @@ use std::sync::atomic::Ordering;
 
 use identity::Said;
 use rand::rngs::SmallRng;
-use statement::{Class, Mode, TransactionEffect};
+use statement::{Class, Scan, TransactionEffect};
 use tokio::time::Instant;
 use wire::Command;
 
@@ -29,7 +28,7 @@ use crate::login::Login;
 use crate::note::{self, Note};
 use crate::policy::Policy;
 use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
-use crate::question::{NotedQuestion, Question, TextQuestion};
+use crate::question::{DefaultSchema, NotedQuestion, Question, TextQuestion};
 use crate::refusal::Reason;
 use crate::spoken;
 use crate::stats::Effect;
@@ -39,7 +38,6 @@ use asker::Askers;
 use decide::Decision;
 use named::{Meaning, Named};
 use running::Running;
-use spelling::Spelling;
 use under_way::{Remembered, UnderWay};
 
 pub(crate) struct SessionGate {
@@ -89,11 +87,7 @@ impl SessionGate {
             places: Vec::new(),
             running: Running::new(keeper.shard()),
             connected,
-            remembered: Remembered {
-                schema: client.database.map(Box::from),
-                spelling: Spelling::of_login(client.charset),
-                named: Named::default(),
-            },
+            remembered: Remembered { schema: DefaultSchema::of_login(client.database), named: Named::default() },
             under_way: UnderWay::default(),
             session: SessionState { in_transaction: false, autocommit: true, holds_locks: false },
             dice: keeper.dice(),
@@ -131,25 +125,25 @@ impl Drop for SessionGate {
 impl State {
     #[inline]
     fn ask_text(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
-        let sql = ask.sql.unwrap_or_default();
-        let mode = Mode { charset: self.remembered.spelling.of(sql), ..ask.mode };
-        let scan = statement::scan(sql, mode);
-        self.under_way.read(sql, mode, &scan);
+        // A command without its text is one that nobody saw.
+        let Some((sql, scan)) = ask.sql else { return self.ask_note(context, ask, &Note::unknown(), None) };
+        self.under_way.read(sql, scan);
         if let Some(named) = &scan.named {
-            let parsed = &context.keeper.parsed;
-            let meaning = self.remembered.named.read(sql, named, mode, parsed, &mut self.under_way);
+            let (parsed, schema) = (&context.keeper.parsed, &self.remembered.schema);
+            let meaning = self.remembered.named.read(sql, scan, named, schema, parsed, &mut self.under_way);
             if let Meaning::Executes(note) = meaning {
-                return self.ask_note(context, ask, &note, spoken::comments(sql, &scan));
+                return self.ask_note(context, ask, &note, spoken::comments(sql, scan));
             }
         }
         if scan.free {
-            return self.pass(context, &note::facts(sql, mode, &scan, scan.class));
+            return self.pass(context, &note::facts(scan, scan.class));
         }
+        context.keeper.count_doubts(scan.doubts);
         // Taken out while the question borrows it.
-        let schema = self.remembered.schema.take();
-        let question = TextQuestion::new(sql, mode, &scan, schema.as_deref(), &context.keeper.parsed);
-        let facts = note::facts(sql, mode, &scan, question.class);
-        let verdict = self.decide(context, ask, facts, spoken::comments(sql, &scan), &question);
+        let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
+        let question = TextQuestion::new(sql, scan, schema.as_known(), &context.keeper.parsed);
+        let facts = note::facts(scan, question.class());
+        let verdict = self.decide(context, ask, facts, spoken::comments(sql, scan), &question);
         drop(question);
         self.remembered.schema = schema;
         verdict
@@ -160,8 +154,9 @@ impl State {
         if note.facts.free {
             return self.pass(context, &note.facts);
         }
-        let schema = self.remembered.schema.take();
-        let question = NotedQuestion::new(note, schema.as_deref());
+        context.keeper.count_doubts(note.doubts);
+        let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
+        let question = NotedQuestion::new(note, schema.as_known());
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
         let verdict = self.decide(context, ask, note.facts, said, &question);
         self.remembered.schema = schema;
@@ -205,6 +200,7 @@ impl State {
             under_way: &mut self.under_way,
             dice: &mut self.dice,
             leaves: Vec::new(),
+            exempt: false,
         };
         decision.decide(question)
     }
@@ -223,7 +219,7 @@ impl State {
         if ends {
             self.running.begin_to_end(&context.keeper.gates, facts);
         }
-        self.unit.admitted(facts, self.session);
+        self.unit.admitted(facts, self.session, false);
         Verdict::Pass(Permit::free())
     }
 }
@@ -269,9 +265,8 @@ impl Gate for SessionGate {
         }
     }
 
-    fn note(&mut self, sql: &[u8], mode: Mode) -> Arc<Note> {
-        let mode = Mode { charset: self.state.remembered.spelling.of(sql), ..mode };
-        Arc::new(Note::of(sql, mode, &self.context.keeper.parsed))
+    fn note(&mut self, sql: &[u8], scan: &Scan) -> Arc<Note> {
+        Arc::new(Note::of(sql, scan, &self.state.remembered.schema, &self.context.keeper.parsed))
     }
 
     fn granted(&mut self, mut permit: Permit) -> Permit {
@@ -279,7 +274,7 @@ impl Gate for SessionGate {
         let taken = std::mem::take(&mut permit.taken);
         if let Some((facts, concerning)) = state.under_way.take_held() {
             state.unit.judged(Instant::now);
-            state.unit.admitted(&facts, state.session);
+            state.unit.admitted(&facts, state.session, permit.exempt);
             let asked = taken.iter().filter_map(|taken| taken.leave.as_ref()).fold(0, |all, leave| all | leave.gates());
             state.running.begin(&context.keeper.gates, &facts, concerning, asked);
         }
@@ -328,8 +323,6 @@ impl Gate for SessionGate {
         state.running.abort(&context.keeper.gates, &context.keeper.limits);
         state.under_way.clear();
         state.remembered.named = Named::default();
-        // It is the server's own default now.
-        state.remembered.spelling.doubt();
     }
 
     fn changed_user(&mut self, client: &Client<'_>) -> Result<(), Refusal> {
@@ -338,8 +331,7 @@ impl Gate for SessionGate {
         let SessionGate { context: Context { keeper, policy }, state } = self;
         let login = Arc::new(Login::new(client));
         state.askers = Askers::new(keeper, policy, &login);
-        state.remembered.schema = client.database.map(Box::from);
-        state.remembered.spelling = Spelling::of_login(client.charset);
+        state.remembered.schema = DefaultSchema::of_login(client.database);
         match state.connected.change(&login, keeper.now()) {
             Ok(warned) => {
                 warn_of_connections(state.askers.own(), &warned);

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::session::{Part, SessionText, Source, StatementsPerText, TextEffect};
 use health::{Board, Reading, Report};
 use identity::{NamePart, Settings, Trust};
 use rules::Mode as RuleMode;
-use statement::{Charset, Mode};
+use statement::{Charset, Scan, Server};
 use tokio::time::Instant;
 use wire::{Capabilities, Command};
 
@@ -100,7 +101,8 @@ impl Stage {
     pub(crate) fn try_login(&self, who: &str) -> Result<Session, Refusal> {
         let who = Who::new(who);
         let gate = self.keeper.enter(&who.client())?;
-        Ok(Session { gate, who, state: OUTSIDE, prepared: HashMap::new() })
+        let text = SessionText::new(Server::Unknown, who.charset, StatementsPerText::Several);
+        Ok(Session { gate, who, text, effect: TextEffect::default(), state: OUTSIDE, prepared: HashMap::new() })
     }
 
     pub(crate) fn may_connect(&self, who: &str) -> Result<(), Refusal> {
@@ -193,7 +195,7 @@ impl Who {
             match key {
                 "database" => who.database = Some(value.to_owned()),
                 "address" => who.address = value.to_owned(),
-                "charset" => who.charset = Charset::Ambiguous,
+                "charset" => who.charset = Charset::Gbk,
                 _ => who.attributes.push((key.into(), value.into())),
             }
         }
@@ -209,7 +211,6 @@ impl Who {
             certificate: None,
             attributes: &self.attributes,
             database: self.database.as_deref().map(str::as_bytes),
-            charset: self.charset,
         }
     }
 }
@@ -217,8 +218,10 @@ impl Who {
 pub(crate) struct Session {
     pub(crate) gate: Box<dyn Gate>,
     who: Who,
+    text: SessionText,
+    effect: TextEffect,
     pub(crate) state: SessionState,
-    prepared: HashMap<String, Arc<Note>>,
+    prepared: HashMap<String, (Arc<Note>, TextEffect)>,
 }
 
 /// What became of a statement that did not have to wait.
@@ -237,12 +240,13 @@ impl Session {
     pub(crate) fn ask_with(&mut self, sql: &[u8], attributes: &[(&str, &str)]) -> Verdict {
         let payload = query(sql, attributes);
         let query = wire::Query::decode(&payload, Capabilities::QUERY_ATTRIBUTES).unwrap();
+        let scan = self.read(sql, Source::Query);
+        self.effect = TextEffect::of(&scan);
         let ask = Ask {
             client: self.who.client(),
             command: Command::Query,
             payload: &payload,
-            sql: payload.get(query.sql_offset..),
-            mode: Mode::default(),
+            sql: payload.get(query.sql_offset..).map(|sql| (sql, &scan)),
             note: None,
             attributes: query.attributes.map(|found| (found, 0)),
             session: self.state,
@@ -250,13 +254,21 @@ impl Session {
         self.gate.ask(&ask)
     }
 
+    fn read(&self, sql: &[u8], source: Source) -> Scan {
+        self.text.read(sql, source, Part::Whole, false)
+    }
+
     /// Prepares it, unless it was, and asks for its execution.
     pub(crate) fn ask_prepared(&mut self, sql: &str) -> Verdict {
-        let note = match self.prepared.get(sql) {
-            Some(note) => Arc::clone(note),
-            None => self.gate.note(sql.as_bytes(), Mode::default()),
+        let (note, effect) = match self.prepared.get(sql) {
+            Some((note, effect)) => (Arc::clone(note), *effect),
+            None => {
+                let scan = self.read(sql.as_bytes(), Source::Prepare);
+                (self.gate.note(sql.as_bytes(), &scan), TextEffect::of(&scan))
+            }
         };
-        self.prepared.insert(sql.to_owned(), Arc::clone(&note));
+        self.prepared.insert(sql.to_owned(), (Arc::clone(&note), effect));
+        self.effect = effect;
         self.ask_command(Command::StmtExecute, b"\x17", Some(&note))
     }
 
@@ -266,7 +278,6 @@ impl Session {
             command,
             payload,
             sql: None,
-            mode: Mode::default(),
             note,
             attributes: None,
             session: self.state,
@@ -334,6 +345,7 @@ impl Session {
 
     /// A server's answer that changed nothing of the session.
     pub(crate) fn answer_with(&mut self, succeeded: bool, rows: u64) {
+        self.text.settle(&std::mem::take(&mut self.effect), succeeded);
         self.gate.settled(Outcome { succeeded, deadlocked: false, rows, session: self.state });
     }
 

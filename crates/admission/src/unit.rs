@@ -98,6 +98,8 @@ struct UnderWay {
     facts: Facts,
     /// A transaction was open when it was asked for.
     in_transaction: bool,
+    /// It passed by an exemption.
+    exempt: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +108,7 @@ struct Locked {
     statements: u64,
 }
 
-/// `Idle`, `Unsure` → any; `Reading` → `Writing`, `Refused`; all → `Idle` when the transaction ends.
+/// `Idle`, `Unsure`, `Exempt` → any; `Reading` → `Exempt`, `Writing`, `Refused`; all → `Idle` when the transaction ends.
 #[derive(Debug, Default)]
 enum Phase {
     /// No data statement of the transaction, if there is one, has been decided.
@@ -116,6 +118,8 @@ enum Phase {
     Unsure,
     /// It has read plainly, and holds no row locks.
     Reading { judged: Instant },
+    /// Only exempt statements have done something. What they locked is no reason to let others pass.
+    Exempt,
     /// It has written or locked something.
     Writing,
     Refused {
@@ -180,7 +184,7 @@ impl Unit {
                     Turn::GoesOn
                 }
             }
-            Phase::Unsure | Phase::Writing | Phase::Refused { .. } => Turn::Decide(Bound::Brief),
+            Phase::Unsure | Phase::Exempt | Phase::Writing | Phase::Refused { .. } => Turn::Decide(Bound::Brief),
         }
     }
 
@@ -192,14 +196,16 @@ impl Unit {
         match (over, &self.phase) {
             (true, _) => Turn::Decide(Bound::Locked),
             (false, Phase::Writing) => Turn::GoesOnUnlessRuled,
-            (false, Phase::Idle | Phase::Unsure | Phase::Reading { .. } | Phase::Refused { .. }) => Turn::GoesOn,
+            (false, Phase::Idle | Phase::Unsure | Phase::Exempt | Phase::Reading { .. } | Phase::Refused { .. }) => {
+                Turn::GoesOn
+            }
         }
     }
 
     /// It may go.
     #[inline]
-    pub fn admitted(&mut self, facts: &Facts, session: SessionState) {
-        self.under_way = Some(UnderWay { facts: *facts, in_transaction: session.in_transaction });
+    pub fn admitted(&mut self, facts: &Facts, session: SessionState, exempt: bool) {
+        self.under_way = Some(UnderWay { facts: *facts, in_transaction: session.in_transaction, exempt });
     }
 
     /// It was this statement that was decided about.
@@ -224,8 +230,11 @@ impl Unit {
     pub fn settled(&mut self, outcome: Outcome, now: impl FnOnce() -> Instant) -> bool {
         let under_way = self.under_way.take();
         // What nobody asked for here may end a transaction, and does nothing else to it.
-        let UnderWay { facts, in_transaction } =
-            under_way.unwrap_or(UnderWay { facts: Facts::FREE, in_transaction: outcome.session.in_transaction });
+        let UnderWay { facts, in_transaction, exempt } = under_way.unwrap_or(UnderWay {
+            facts: Facts::FREE,
+            in_transaction: outcome.session.in_transaction,
+            exempt: false,
+        });
         if outcome.succeeded && facts.transaction != TransactionEffect::None {
             self.phase = Phase::Idle;
         }
@@ -246,9 +255,11 @@ impl Unit {
             return matches!(self.phase, Phase::Idle);
         }
         self.phase = match std::mem::take(&mut self.phase) {
+            Phase::Writing => Phase::Writing,
+            _ if exempt => Phase::Exempt,
             _ if facts.class.locks_or_writes() => Phase::Writing,
             Phase::Idle | Phase::Unsure => Phase::Reading { judged: now() },
-            phase @ (Phase::Reading { .. } | Phase::Writing | Phase::Refused { .. }) => phase,
+            phase @ (Phase::Exempt | Phase::Reading { .. } | Phase::Refused { .. }) => phase,
         };
         false
     }

@@ -25,7 +25,7 @@ pub struct SessionFacts {
     pub tls: bool,
     /// As negotiated with the client.
     pub capabilities: Capabilities,
-    /// Of the login; what a SET makes of it later is the gate's to follow.
+    /// Of the login.
     pub charset: Charset,
 }
 
@@ -40,17 +40,7 @@ impl SessionFacts {
             certificate: self.certificate.as_ref().map(|certificate| certificate.subject.as_str()),
             attributes: &self.attributes,
             database: self.database.as_deref(),
-            charset: self.charset,
         }
-    }
-}
-
-/// Collations of the character sets in which the second byte of a character may be a backslash: big5, sjis, gbk, cp932,
-/// gb18030. MariaDB's without padding are 1024 more, which the one byte of a login does not show.
-pub(crate) fn charset(collation: u16) -> Charset {
-    match collation % 1024 {
-        1 | 84 | 13 | 88 | 28 | 87 | 95 | 96 | 248..=250 => Charset::Ambiguous,
-        _ => Charset::Plain,
     }
 }
 

@@ -288,7 +288,7 @@ fn facts(
         certificate: request.certificate.clone(),
         tls: request.tls,
         capabilities,
-        charset: crate::facts::charset(login.charset.into()),
+        charset: statement::Charset::of_collation(login.charset.into()),
     }
 }
 

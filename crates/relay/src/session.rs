@@ -23,8 +23,8 @@ mod stream_rewritten;
 use std::sync::Arc;
 use std::time::Duration;
 
-use statement::locks::LockState;
-use statement::{Mode, Server};
+use ::session::{Part, SessionText, Source, StatementsPerText};
+use statement::{Scan, Server};
 use tokio::io::AsyncWriteExt;
 use tracing::debug;
 use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
@@ -55,7 +55,10 @@ pub struct Session {
     gate: Box<dyn Gate>,
     tracker: ReplyTracker,
     statements: Statements,
-    locks: LockState,
+    /// What decides how the next text is read.
+    text: SessionText,
+    /// The one reading of the text of the command under way.
+    scan: Option<Scan>,
     /// What the running command holds, until its reply has ended.
     in_flight: Option<Permit>,
     /// The command that is under way, for what is told to a client whose session is broken off.
@@ -66,7 +69,6 @@ pub struct Session {
     asked: bool,
     /// Set where the upstream counts the packets of this reply otherwise than the client.
     renumber: Option<Renumber>,
-    server: Server,
     entry: Entry,
     /// Places under the limits per address and per user, given back when the session ends.
     slots: (Option<Slot>, Slot),
@@ -108,19 +110,19 @@ impl Session {
         let server = server(&shared);
         Session {
             tracker: ReplyTracker::new(facts.capabilities, status),
+            text: SessionText::new(server, facts.charset, statements_per_text(facts.capabilities)),
+            scan: None,
             shared,
             client,
             upstream,
             facts,
             gate,
             statements: Statements::default(),
-            locks: LockState::default(),
             in_flight: None,
             under_way: None,
             asked: false,
             renumber: None,
             patience: Patience::new(),
-            server,
             entry,
             slots,
         }
@@ -216,23 +218,20 @@ impl Session {
         SessionState {
             in_transaction: self.in_transaction(),
             autocommit: self.tracker.status.contains(StatusFlags::AUTOCOMMIT),
-            holds_locks: self.locks.holds_any(),
+            holds_locks: self.text.locks().blocks_others(),
         }
     }
 
     /// Nothing is open that ending now would break off.
     fn at_boundary(&self) -> bool {
-        !self.in_transaction() && !self.locks.holds_any()
+        !self.in_transaction() && !self.text.locks().may_hold_any()
     }
 
-    fn mode(&self, whole: bool) -> Mode {
-        Mode {
-            no_backslash_escapes: self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES),
-            ansi_quotes: false,
-            server: self.server,
-            extent: if whole { statement::Extent::Whole } else { statement::Extent::Cut },
-            charset: statement::Charset::Plain,
-        }
+    /// Reads the text of a command, once.
+    #[inline]
+    fn read_text(&self, sql: &[u8], source: Source, whole: bool) -> Scan {
+        let no_backslash_escapes = self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES);
+        self.text.read(sql, source, if whole { Part::Whole } else { Part::Beginning }, no_backslash_escapes)
     }
 
     /// COM_QUIT went upstream; the server closes, and so do we.
@@ -313,6 +312,14 @@ pub(crate) async fn linger(leg: &mut Leg) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
+    }
+}
+
+fn statements_per_text(capabilities: Capabilities) -> StatementsPerText {
+    if capabilities.contains(Capabilities::MULTI_STATEMENTS) {
+        StatementsPerText::Several
+    } else {
+        StatementsPerText::One
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use identity::{Identity, Name, Pairs};
 use rules::{
-    Candidates, Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables,
-    Timestamp, Value,
+    Candidates, Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, QueryShapes, Rule, RuleSet, Schema,
+    Scope, Share, Tables, Timestamp, Value,
 };
-use statement::{Class, Fingerprint, Shapes, Table};
+use statement::{Class, Classes, Fingerprint, Fingerprints, Shapes, Table};
 
 const NOW: Timestamp = Timestamp(1_776_700_000_000);
 const SIZES: [usize; 3] = [10, 1_000, 100_000];
@@ -180,35 +180,38 @@ fn client(user: &str, address: &str) -> Identity {
 }
 
 struct Asked {
-    fingerprint: Fingerprint,
+    fingerprint: Fingerprints,
     tables: Vec<Table>,
 }
 
 impl Asked {
     fn read(fingerprint: u128) -> Asked {
-        Asked { fingerprint: Fingerprint(fingerprint), tables: Vec::new() }
+        Asked { fingerprint: Fingerprints::one(Fingerprint(fingerprint)), tables: Vec::new() }
     }
 
     fn touching(table: &str) -> Asked {
-        Asked { fingerprint: Fingerprint(0), tables: vec![Table { schema: None, name: table.into() }] }
+        Asked {
+            fingerprint: Fingerprints::one(Fingerprint(0)),
+            tables: vec![Table { schema: None, name: table.into() }],
+        }
     }
 }
 
 impl Query for Asked {
-    fn schema(&self) -> Option<&[u8]> {
-        Some(b"shop")
+    fn schema(&self) -> Schema<'_> {
+        Schema::Known(b"shop")
     }
 
-    fn class(&self) -> Class {
-        Class::Read
+    fn classes(&self) -> Classes {
+        Classes::of(Class::Read)
     }
 
-    fn shapes(&self) -> Shapes {
-        Shapes::NO_LIMIT
+    fn shapes(&self) -> QueryShapes {
+        QueryShapes { certain: Shapes::NO_LIMIT, possible: Shapes::NO_LIMIT }
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
+    fn fingerprints(&self) -> &Fingerprints {
+        &self.fingerprint
     }
 
     fn tables(&self) -> Tables<'_> {

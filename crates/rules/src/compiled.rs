@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use identity::Identity;
 use statement::{Class, Fingerprint};
 
-pub(crate) use asked::{Asked, Classes};
+pub(crate) use asked::Asked;
 pub(crate) use fact::Fact;
 
 use crate::activity::Activity;
 use crate::gates::{GateEffect, GateNames};
 use crate::matching::{Condition, Key};
-use crate::query::Query;
+use crate::query::{Query, Truth};
 use crate::rule::{Do, Mode, Origin, Rule, Share};
 use crate::specificity::{Exactness, Fit};
 use crate::tables::TableSet;
@@ -165,9 +165,16 @@ impl CompiledRule {
         Some(exactness)
     }
 
-    /// Whether what is asked fits, tables aside.
-    pub(crate) fn fits_query(&self, query: &impl Query) -> bool {
-        self.holds.asked.iter().all(|asked| asked.fits(query)) && !self.not.asked.iter().any(|asked| asked.fits(query))
+    /// Whether the statement fits, tables aside.
+    pub(crate) fn fits_query(&self, query: &impl Query) -> Truth {
+        let mut truth = Truth::Certain;
+        for asked in &self.holds.asked {
+            truth = truth.min(asked.holds(query));
+            if truth == Truth::False {
+                return truth;
+            }
+        }
+        self.not.asked.iter().fold(truth, |truth, asked| truth.min(asked.holds(query).negated()))
     }
 
     /// Whether it is about connections only, and the schema of the login fits.
@@ -181,8 +188,8 @@ impl CompiledRule {
 
     /// Whether it could match some statement of this class.
     pub(crate) fn allows_class(&self, class: Class) -> bool {
-        let is_class = |asked: &Asked| matches!(asked, Asked::Class(classes) if classes.contains(class));
-        let is_other = |asked: &Asked| matches!(asked, Asked::Class(classes) if !classes.contains(class));
+        let is_class = |asked: &Asked| matches!(asked, Asked::Class(classes) if classes.named().contains(class));
+        let is_other = |asked: &Asked| matches!(asked, Asked::Class(classes) if !classes.possible().contains(class));
         !self.holds.asked.iter().any(is_other) && !self.not.asked.iter().any(is_class)
     }
 

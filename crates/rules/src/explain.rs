@@ -24,7 +24,8 @@ pub enum Outcome<'a> {
     Matches {
         /// Warn: what it owns and who shields it is as if it were in force.
         mode: Mode,
-        /// Not all of the statement's tables are the rule's, or they are not known: it can only make things stricter.
+        /// It may match only in part, or in doubt: not all of the statement's tables are the rule's, or one of several statements
+        /// or readings is. Such a rule can only make things stricter.
         partly: bool,
         /// Fields that it owns, and limits of its that count.
         owns: Vec<Field>,
@@ -77,7 +78,7 @@ pub enum Because {
     OtherOriginStricter,
     /// The run-time rule says `override`.
     Overridden,
-    /// It matches only a part of the statement's tables, and is not stricter than the owner.
+    /// It matches only a part of the text, or only in some reading of it, and is not stricter than the owner.
     Partly,
     /// `max_connections` counts at login, where not all of its keys are known.
     NotAtLogin,
@@ -129,13 +130,13 @@ fn failed<'a, Q: Query>(rule: &CompiledRule, case: &matched::Case<'_, Q>) -> Opt
     if let Some(fact) = rule.holds().facts.iter().find(|fact| fact.fit(identity).is_none()) {
         return Some(Outcome::ConditionFailed { key: fact.key(), found: fact.found(identity) });
     }
-    if let Some(asked) = rule.holds().asked.iter().find(|asked| !asked.fits(query)) {
+    if let Some(asked) = rule.holds().asked.iter().find(|asked| !asked.holds(query).is_possible()) {
         return Some(Outcome::ConditionFailed { key: asked.key(), found: asked.found(query) });
     }
     if let Some(fact) = rule.not().facts.iter().find(|fact| fact.fit(identity).is_some()) {
         return Some(Outcome::NotFailed { key: fact.key(), found: fact.found(identity) });
     }
-    if let Some(asked) = rule.not().asked.iter().find(|asked| asked.fits(query)) {
+    if let Some(asked) = rule.not().asked.iter().find(|asked| !asked.holds(query).negated().is_possible()) {
         return Some(Outcome::NotFailed { key: asked.key(), found: asked.found(query) });
     }
     matched::failed_tables(rule, query).or_else(|| not_now(rule, case.now, case.default_mode))

@@ -12,10 +12,11 @@ mod networks;
 use std::collections::HashMap;
 
 use identity::{Identity, Pairs};
-use statement::{Class, Fingerprint, Shapes};
+use smallvec::SmallVec;
+use statement::{Class, Classes, Fingerprint, Shapes};
 
-use crate::compiled::{Classes, CompiledRule};
-use crate::query::Query;
+use crate::compiled::CompiledRule;
+use crate::query::{Query, Schema};
 use networks::Networks;
 
 /// Seeded anew in every process: nobody outside can choose values that collide.
@@ -65,7 +66,8 @@ impl List {
     }
 }
 
-pub(crate) type Lists<'a> = [Option<&'a List>; 4];
+/// Those that a statement finds: four, unless its facts are in doubt.
+pub(crate) type Lists<'a> = SmallVec<[&'a List; 4]>;
 
 /// Rules that only their tables narrow down.
 #[derive(Debug, Default)]
@@ -117,15 +119,30 @@ impl Index {
         }
     }
 
-    /// The rules that what is asked can match, tables aside. No rule comes twice.
+    /// The rules that the statement may match, tables aside. Where its facts are in doubt, a rule may come more than once.
     #[inline]
     pub(crate) fn by_query(&self, query: &impl Query) -> Lists<'_> {
-        let class = query.class();
-        let by_class = self.classes.get(class as usize);
-        let by_shape = self.shapes.get(usize::from(query.shapes().bits()));
-        let by_fingerprint = || self.fingerprints.get(&query.fingerprint());
-        let by_fingerprint = self.fingerprint_classes.contains(class).then(by_fingerprint).flatten();
-        [by_class, by_shape, self.by_schema(query.schema()), by_fingerprint]
+        let classes = query.classes();
+        let mut lists = Lists::new();
+        let by_class = classes.iter().filter_map(|class| self.classes.get(class as usize));
+        let by_shape = self.shapes.get(usize::from(query.shapes().possible.bits()));
+        lists.extend(by_class.chain(by_shape).filter(|list| !list.is_empty()));
+        if !self.schemas.is_empty() {
+            match query.schema() {
+                Schema::Known(schema) => lists.extend(self.schemas.get(schema)),
+                Schema::Unknown => lists.extend(self.schemas.values()),
+                Schema::None => {}
+            }
+        }
+        if self.fingerprint_classes.intersects(classes) {
+            let found = query.fingerprints();
+            if found.is_complete() {
+                lists.extend(found.iter().filter_map(|fingerprint| self.fingerprints.get(&fingerprint)));
+            } else {
+                lists.extend(self.fingerprints.values());
+            }
+        }
+        lists
     }
 
     pub(crate) fn by_schema(&self, schema: Option<&[u8]>) -> Option<&List> {
@@ -141,13 +158,13 @@ impl ByTable {
         self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether some rule could make it stricter for a statement of this class.
-    pub(crate) fn can_restrict(&self, class: Class) -> bool {
-        self.restricting.contains(class)
+    /// Whether some rule could make it stricter for a statement of one of these classes.
+    pub(crate) fn can_restrict(&self, classes: Classes) -> bool {
+        self.restricting.intersects(classes)
     }
 
-    pub(crate) fn can_favour(&self, class: Class) -> bool {
-        self.favouring.contains(class)
+    pub(crate) fn can_favour(&self, classes: Classes) -> bool {
+        self.favouring.intersects(classes)
     }
 }
 

@@ -51,7 +51,7 @@ pub use gates::MOST_THRESHOLDS;
 pub use judgement::{Fields, Judgement, LoginJudgement, MatchingLimits};
 pub use matcher::Matcher;
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
-pub use query::{Query, Tables};
+pub use query::{Query, QueryShapes, Schema, Tables};
 pub use rule::{Action, Active, Days, Do, GateName, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
 pub use ruleset::{Candidates, RuleSet};
 pub use timestamp::Timestamp;

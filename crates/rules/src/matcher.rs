@@ -30,8 +30,8 @@ impl Matcher {
     /// Of `table`, one that the statement may touch is enough; to be left out by `not`, it must surely touch one.
     pub fn concerns(&self, identity: &Identity, query: &impl Query) -> bool {
         self.fits_identity(identity)
-            && self.holds.asked.iter().all(|asked| asked.fits(query))
-            && !self.not.asked.iter().any(|asked| asked.fits(query))
+            && self.holds.asked.iter().all(|asked| asked.holds(query).is_possible())
+            && self.not.asked.iter().all(|asked| asked.holds(query).negated().is_possible())
             && self.may_fit_tables(query)
     }
 

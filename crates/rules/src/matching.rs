@@ -115,7 +115,10 @@ pub enum Value {
     /// Compared byte by byte: user, schema, listener, tool, attributes, tags.
     Text(Box<[u8]>),
     Network(Network),
+    /// Of a restricting rule also what may be of this class: see [`statement::Classes::with_possible`].
     Class(Class),
+    /// `{ exactly: […] }`: nothing but this class, as far as it shows.
+    ExactClass(Class),
     Fingerprint(Fingerprint),
     /// A digest as MySQL prints it, 64 hexadecimal digits in lower case: it stands for a text that has to be learnt from
     /// the server. Until then it matches nothing.

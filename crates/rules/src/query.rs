@@ -1,18 +1,22 @@
-//! What a rule may ask about a statement. Every answer is asked for only when a rule needs it.
+//! The facts of a statement that a rule may match. Each is found only when a rule needs it.
+//!
+//! A fact has two sides, because the bytes of a statement may have several readings and a packet several statements: what
+//! may be true of some statement in some reading, and what is certainly true of all of them in all readings.
 
-use statement::{Class, Fingerprint, Shapes, Table};
+use statement::{Classes, Fingerprints, Shapes, Table};
 
-/// A fact may be asked for more than once in a judgement, but for the tables: what is dear to find should be remembered.
+/// A fact may be read more than once in a judgement, except for the tables: facts that are expensive to find should be cached.
 pub trait Query {
-    /// The session's default schema. `None` if it has none, or if nobody knows.
-    fn schema(&self) -> Option<&[u8]>;
+    /// The default schema of the session.
+    fn schema(&self) -> Schema<'_>;
 
-    fn class(&self) -> Class;
+    /// The classes that some statement may have. One class is certain; no class means that nothing is ever delayed.
+    fn classes(&self) -> Classes;
 
-    fn shapes(&self) -> Shapes;
+    fn shapes(&self) -> QueryShapes;
 
-    /// Asked for if a rule that may match is on fingerprints.
-    fn fingerprint(&self) -> Fingerprint;
+    /// Read if a rule that may match is on fingerprints.
+    fn fingerprints(&self) -> &Fingerprints;
 
     /// Asked for, at most once a judgement, if a rule on tables could change the outcome.
     fn tables(&self) -> Tables<'_>;
@@ -21,6 +25,69 @@ pub trait Query {
     /// restricts it. If not, tables are never looked at only to find an exemption.
     fn exemption_matters(&self) -> bool {
         true
+    }
+}
+
+/// The default schema of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schema<'a> {
+    None,
+    Known(&'a [u8]),
+    /// It may be any, or none.
+    Unknown,
+}
+
+impl<'a> Schema<'a> {
+    pub fn known(schema: Option<&'a [u8]>) -> Schema<'a> {
+        schema.map_or(Schema::None, Schema::Known)
+    }
+
+    pub(crate) fn name(self) -> Option<&'a [u8]> {
+        match self {
+            Schema::Known(name) => Some(name),
+            Schema::None | Schema::Unknown => None,
+        }
+    }
+}
+
+/// The shapes of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryShapes {
+    /// Of every statement in every reading.
+    pub certain: Shapes,
+    /// Of some statement in some reading.
+    pub possible: Shapes,
+}
+
+/// Whether a condition, or all conditions of a rule, hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Truth {
+    False,
+    /// For some statement in some reading. A rule may restrict by this, and never favour.
+    Possible,
+    Certain,
+}
+
+impl Truth {
+    pub(crate) fn of(certain: bool, possible: bool) -> Truth {
+        match (certain, possible) {
+            (true, _) => Truth::Certain,
+            (false, true) => Truth::Possible,
+            (false, false) => Truth::False,
+        }
+    }
+
+    /// The truth of a condition under `not`.
+    pub(crate) fn negated(self) -> Truth {
+        match self {
+            Truth::False => Truth::Certain,
+            Truth::Possible => Truth::Possible,
+            Truth::Certain => Truth::False,
+        }
+    }
+
+    pub(crate) fn is_possible(self) -> bool {
+        self != Truth::False
     }
 }
 

@@ -12,9 +12,9 @@ use crate::compiled::{CompiledRule, Hits};
 use crate::gates::GateNames;
 use crate::index::{Index, Lists};
 use crate::judgement::{Judgement, LoginJudgement};
-use crate::query::Query;
+use crate::query::{Query, Truth};
 use crate::rule::{Mode, Rule};
-use crate::specificity::{Claim, Exactness};
+use crate::specificity::{Claim, Exactness, PossibleClaim};
 use crate::standing::{LoginStanding, Standing};
 use crate::timestamp::Timestamp;
 
@@ -49,8 +49,13 @@ impl Candidates {
     }
 }
 
+/// A rule that matches, and how sure that is.
+enum Matched<'a> {
+    Certain(Claim<'a>),
+    Possible(PossibleClaim<'a>),
+}
+
 /// What is judged, and when.
-#[derive(Clone, Copy)]
 struct Case<'q, Q> {
     candidates: &'q Candidates,
     /// What the index finds by what is asked.
@@ -129,12 +134,12 @@ impl RuleSet {
     /// Most queries concern no rule, and to see that is a small part of what it costs to see who owns what.
     #[inline]
     pub fn may_match<Q: Query>(&self, candidates: &Candidates, query: &Q) -> bool {
-        let class = query.class();
+        let classes = query.classes();
         let tables = &self.index.tables;
         !candidates.is_empty()
-            || tables.can_restrict(class)
-            || (tables.can_favour(class) && query.exemption_matters())
-            || self.index.by_query(query).into_iter().flatten().any(|list| !list.is_empty())
+            || tables.can_restrict(classes)
+            || (tables.can_favour(classes) && query.exemption_matters())
+            || !self.index.by_query(query).is_empty()
     }
 
     /// The owners of each field among the rules that match. `candidates` must be those of this identity. No allocation.
@@ -149,20 +154,39 @@ impl RuleSet {
         let lists = self.index.by_query(query);
         let case = Case { candidates, lists, identity, query, now, default_mode };
         let mut standing = Standing::default();
-        for candidate in &candidates.plain {
-            if let Some((claim, mode)) = self.claim(&case, candidate.rule, Some(candidate.exactness)) {
-                standing.add(claim, mode);
+        let mut is_doubtful = false;
+        self.each_plain(&case, |found, mode| match found {
+            Matched::Certain(claim) => standing.add(claim, mode),
+            Matched::Possible(_) => is_doubtful = true,
+        });
+        let mut judgement = if self.tables_matter(&case, &standing) {
+            self.judge_tables(&case, &standing)
+        } else {
+            standing.judgement()
+        };
+        if is_doubtful {
+            self.each_plain(&case, |found, mode| match found {
+                Matched::Certain(_) => {}
+                Matched::Possible(claim) => {
+                    judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+                }
+            });
+        }
+        judgement
+    }
+
+    /// The rules without tables that match.
+    fn each_plain<'s, Q: Query>(&'s self, case: &Case<'_, Q>, mut found: impl FnMut(Matched<'s>, Mode)) {
+        for candidate in &case.candidates.plain {
+            if let Some((matched, mode)) = self.matched(case, candidate.rule, Some(candidate.exactness)) {
+                found(matched, mode);
             }
         }
-        for rule in lists.into_iter().flatten().flat_map(|list| &list.plain) {
-            if let Some((claim, mode)) = self.claim(&case, *rule, None) {
-                standing.add(claim, mode);
+        for rule in case.lists.iter().flat_map(|list| &list.plain) {
+            if let Some((matched, mode)) = self.matched(case, *rule, None) {
+                found(matched, mode);
             }
         }
-        if !self.tables_matter(&case, &standing) {
-            return standing.judgement();
-        }
-        self.judge_tables(&case, &standing)
     }
 
     /// The owners of `max_connections`, and who passes a gate on logins, on what is known of a connection when it logs in. A
@@ -208,7 +232,7 @@ impl RuleSet {
         query: &impl Query,
     ) -> impl Iterator<Item = &'s CompiledRule> {
         let known = candidates.plain.iter().chain(&candidates.with_tables).map(|candidate| candidate.rule);
-        let lists = self.index.by_query(query).into_iter().flatten();
+        let lists = self.index.by_query(query).into_iter();
         let by_query = lists.flat_map(|list| list.plain.iter().chain(&list.with_tables)).copied();
         let by_table = self.index.tables.rules.iter().copied();
         known.chain(by_query).chain(by_table).filter_map(|rule| self.rule(rule))
@@ -219,16 +243,22 @@ impl RuleSet {
     }
 
     /// A rule that counts now and fits, tables aside.
-    fn claim<Q: Query>(
+    fn matched<Q: Query>(
         &self,
         case: &Case<'_, Q>,
         index: u32,
         exactness: Option<Exactness>,
-    ) -> Option<(Claim<'_>, Mode)> {
+    ) -> Option<(Matched<'_>, Mode)> {
         let rule = self.rule(index)?;
         let mode = rule.mode_at(case.now, case.default_mode)?;
         let exactness = exactness.or_else(|| rule.fits_identity(case.identity))?;
-        rule.fits_query(case.query).then_some((Claim { rule, exactness }, mode))
+        let claim = Claim { rule, exactness };
+        let matched = match rule.fits_query(case.query) {
+            Truth::Certain => Matched::Certain(claim),
+            Truth::Possible => Matched::Possible(PossibleClaim(claim)),
+            Truth::False => return None,
+        };
+        Some((matched, mode))
     }
 }
 

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use identity::{Identity, Name, Pairs};
-use statement::{Class, Fingerprint, Shapes, Table};
+use statement::{Class, Classes, Fingerprint, Fingerprints, Shapes, Table};
 
 use crate::{
-    Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables, Timestamp,
-    Value,
+    Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, QueryShapes, Rule, RuleSet, Schema, Scope, Share,
+    Tables, Timestamp, Value,
 };
 
 pub(crate) const NOW: Timestamp = Timestamp(1_000_000);
@@ -95,7 +95,11 @@ fn value(key: &Key, text: &str) -> Value {
         Key::Address => {
             Value::Network(text.parse().unwrap_or_else(|_| text.parse::<std::net::IpAddr>().unwrap().into()))
         }
-        Key::Class => Value::Class(text.parse().unwrap()),
+        // `class==write` is the narrow form.
+        Key::Class => match text.strip_prefix('=') {
+            Some(text) => Value::ExactClass(text.parse().unwrap()),
+            None => Value::Class(text.parse().unwrap()),
+        },
         Key::Shape => Value::Shape(Shapes::named(text).unwrap()),
         Key::Table => {
             let table = table(text);
@@ -145,9 +149,11 @@ pub(crate) fn client(text: &str) -> Identity {
 #[derive(Debug)]
 pub(crate) struct Asked {
     schema: Option<Vec<u8>>,
-    class: Class,
+    schema_is_unknown: bool,
+    classes: Classes,
+    certain_shapes: Shapes,
     shapes: Shapes,
-    fingerprint: Fingerprint,
+    fingerprint: Fingerprints,
     tables: Touched,
     exemption_matters: bool,
     pub(crate) fingerprints: Cell<u32>,
@@ -161,14 +167,17 @@ enum Touched {
     Unknown,
 }
 
-/// `class=write schema=shop shape=no_where fingerprint=1 table=a,b.c`; a read without any of these if they are not said.
+/// `class=write schema=shop shape=no_where fingerprint=1 table=a,b.c`; a read without any of these if they are not said. Several
+/// classes or fingerprints are those of several statements; `maybe_shape` is a shape of only some of them.
 /// `table=?` is unknown, `table=?,a,b` is among a and b. `free`: nothing but a rule could hold it.
 pub(crate) fn asked(text: &str) -> Asked {
     let mut asked = Asked {
         schema: None,
-        class: Class::Read,
+        schema_is_unknown: false,
+        classes: Classes::of(Class::Read),
+        certain_shapes: Shapes::empty(),
         shapes: Shapes::empty(),
-        fingerprint: Fingerprint(0),
+        fingerprint: Fingerprints::one(Fingerprint(0)),
         tables: Touched::Known(Vec::new()),
         exemption_matters: true,
         fingerprints: Cell::new(0),
@@ -177,16 +186,31 @@ pub(crate) fn asked(text: &str) -> Asked {
     for word in text.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         match key {
+            "schema" if value == "?" => asked.schema_is_unknown = true,
             "schema" => asked.schema = Some(value.as_bytes().to_vec()),
-            "class" => asked.class = value.parse().unwrap(),
-            "shape" => asked.shapes = value.split(',').map(|shape| Shapes::named(shape).unwrap()).collect(),
-            "fingerprint" => asked.fingerprint = Fingerprint(value.parse().unwrap()),
+            "class" => asked.classes = value.split(',').map(|class| class.parse::<Class>().unwrap()).collect(),
+            "shape" => {
+                asked.shapes = value.split(',').map(|shape| Shapes::named(shape).unwrap()).collect();
+                asked.certain_shapes = asked.shapes;
+            }
+            "maybe_shape" => asked.shapes = value.split(',').map(|shape| Shapes::named(shape).unwrap()).collect(),
+            "fingerprint" => asked.fingerprint = fingerprints(value),
             "table" => asked.tables = touched(value),
             "free" => asked.exemption_matters = false,
             _ => panic!("{word}"),
         }
     }
     asked
+}
+
+/// `1`, `?` for one that is not known, `1,2` for two statements.
+fn fingerprints(text: &str) -> Fingerprints {
+    let one = |text: &str| Fingerprint(text.parse().unwrap());
+    match text {
+        "?" => Fingerprints::unknown(),
+        _ if text.contains(',') => Fingerprints::of_statements(text.split(',').map(one).collect()),
+        _ => Fingerprints::one(one(text)),
+    }
 }
 
 fn touched(text: &str) -> Touched {
@@ -199,21 +223,21 @@ fn touched(text: &str) -> Touched {
 }
 
 impl Query for Asked {
-    fn schema(&self) -> Option<&[u8]> {
-        self.schema.as_deref()
+    fn schema(&self) -> Schema<'_> {
+        if self.schema_is_unknown { Schema::Unknown } else { Schema::known(self.schema.as_deref()) }
     }
 
-    fn class(&self) -> Class {
-        self.class
+    fn classes(&self) -> Classes {
+        self.classes
     }
 
-    fn shapes(&self) -> Shapes {
-        self.shapes
+    fn shapes(&self) -> QueryShapes {
+        QueryShapes { certain: self.certain_shapes, possible: self.shapes }
     }
 
-    fn fingerprint(&self) -> Fingerprint {
+    fn fingerprints(&self) -> &Fingerprints {
         self.fingerprints.set(self.fingerprints.get() + 1);
-        self.fingerprint
+        &self.fingerprint
     }
 
     fn tables(&self) -> Tables<'_> {

@@ -4,7 +4,7 @@ use statement::Table;
 
 use crate::compiled::CompiledRule;
 use crate::matching::Value;
-use crate::query::Certainty;
+use crate::query::{Certainty, Schema};
 
 /// The tables of one condition.
 #[derive(Debug, Clone)]
@@ -35,8 +35,8 @@ impl TableSet {
         self.0.iter().map(|table| &*table.name)
     }
 
-    pub(crate) fn touch(&self, table: &Table, session_schema: Option<&[u8]>) -> Touch {
-        let schema = table.schema.as_deref().map(str::as_bytes).or(session_schema);
+    pub(crate) fn touch(&self, table: &Table, session_schema: Schema<'_>) -> Touch {
+        let schema = table.schema.as_deref().map(str::as_bytes).or(session_schema.name());
         let one = |wanted: &Table| {
             if wanted.name != table.name {
                 return Touch::No;
@@ -52,18 +52,18 @@ impl TableSet {
     }
 
     /// The strongest touch of any of the statement's tables.
-    pub(crate) fn touch_any(&self, tables: &[Table], session_schema: Option<&[u8]>) -> Touch {
+    pub(crate) fn touch_any(&self, tables: &[Table], session_schema: Schema<'_>) -> Touch {
         tables.iter().map(|table| self.touch(table, session_schema)).max().unwrap_or(Touch::No)
     }
 
     /// All of the statement's tables, and it has some.
-    fn covers(&self, tables: &[Table], session_schema: Option<&[u8]>) -> bool {
+    fn covers(&self, tables: &[Table], session_schema: Schema<'_>) -> bool {
         !tables.is_empty() && tables.iter().all(|table| self.touch(table, session_schema) == Touch::Yes)
     }
 }
 
 /// The statement as a whole is the rule's: all of its tables are, and none of them is one that the rule leaves out.
-pub(crate) fn fit_whole(rule: &CompiledRule, tables: &[Table], schema: Option<&[u8]>, certainty: Certainty) -> bool {
+pub(crate) fn fit_whole(rule: &CompiledRule, tables: &[Table], schema: Schema<'_>, certainty: Certainty) -> bool {
     let covered = |set: &TableSet| certainty == Certainty::Known && set.covers(tables, schema);
     rule.holds().tables.as_ref().is_none_or(covered)
         && rule.not().tables.as_ref().is_none_or(|set| set.touch_any(tables, schema) == Touch::No)
@@ -74,7 +74,7 @@ pub(crate) fn may_fit_one(
     rule: &CompiledRule,
     table: &Table,
     tables: &[Table],
-    schema: Option<&[u8]>,
+    schema: Schema<'_>,
     certainty: Certainty,
 ) -> bool {
     let left_out = |set: &TableSet| certainty == Certainty::Known && set.touch_any(tables, schema) == Touch::Yes;

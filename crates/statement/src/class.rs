@@ -54,6 +54,73 @@ impl Class {
     }
 }
 
+/// A set of classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Classes(u8);
+
+impl Classes {
+    pub const NONE: Classes = Classes(0);
+
+    /// Every class that is ever delayed: what a text may be of which nothing is known.
+    pub const ANY: Classes = Classes(0b11_1110);
+
+    pub const fn of(class: Class) -> Classes {
+        Classes(1 << class as u8)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn insert(&mut self, class: Class) {
+        self.0 |= 1 << class as u8;
+    }
+
+    pub fn contains(self, class: Class) -> bool {
+        self.0 & (1 << class as u8) != 0
+    }
+
+    pub fn intersects(self, other: Classes) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn is_within(self, other: Classes) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    #[must_use]
+    pub fn union(self, other: Classes) -> Classes {
+        Classes(self.0 | other.0)
+    }
+
+    #[must_use]
+    pub fn without(self, class: Class) -> Classes {
+        Classes(self.0 & !(1 << class as u8))
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Class> {
+        Class::ALL.into_iter().filter(move |class| self.contains(*class))
+    }
+
+    /// The classes of statements that may be one of these: an unknown text may be any of them, and a routine may do what any of
+    /// them does. A restricting rule or gate on these classes applies to all of the result.
+    #[must_use]
+    pub const fn with_possible(self) -> Classes {
+        let in_routines = Classes::of(Class::Read).0 | Classes::of(Class::Write).0 | Classes::of(Class::Ddl).0;
+        let call = if self.0 & in_routines != 0 { Classes::of(Class::Call).0 } else { 0 };
+        let unparsed = if self.0 & Classes::ANY.0 != 0 { Classes::of(Class::Unparsed).0 } else { 0 };
+        Classes(self.0 | call | unparsed)
+    }
+}
+
+impl FromIterator<Class> for Classes {
+    fn from_iter<T: IntoIterator<Item = Class>>(classes: T) -> Self {
+        let mut all = Classes::NONE;
+        classes.into_iter().for_each(|class| all.insert(class));
+        all
+    }
+}
+
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -88,6 +155,22 @@ mod tests {
         ] {
             assert_eq!(one.or_stricter(other), stricter);
             assert_eq!(other.or_stricter(one), stricter);
+        }
+    }
+
+    #[test]
+    fn rule_classes_include_statements_that_may_be_one() {
+        use Class::{Call, Control, Ddl, Read, Unparsed, Write};
+        for (named, possible) in [
+            (&[Write][..], &[Write, Call, Unparsed][..]),
+            (&[Ddl], &[Call, Unparsed, Ddl]),
+            (&[Read], &[Read, Call, Unparsed]),
+            (&[Call], &[Call, Unparsed]),
+            (&[Unparsed], &[Unparsed]),
+            (&[Control], &[Control]),
+        ] {
+            let named: Classes = named.iter().copied().collect();
+            assert_eq!(named.with_possible().iter().collect::<Vec<_>>(), possible);
         }
     }
 

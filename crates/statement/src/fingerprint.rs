@@ -1,7 +1,8 @@
 //! The name of all statements that differ only in their literals.
 
-use crate::Mode;
-use crate::normal::{Sample, Sink, Values, Word, feed};
+use crate::normal::{Sample, Sink, Values, Word, feed, feed_statement};
+use crate::scan::Readings;
+use crate::{Lexer, Mode, Scan};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
 use std::hash::Hasher;
@@ -38,19 +39,104 @@ impl FromStr for Fingerprint {
 ///
 /// Names differ by more than their case on some servers; here they do not.
 pub fn fingerprint(sql: &[u8], mode: Mode) -> Fingerprint {
-    Fingerprint(hash(sql, mode, Words::Synonyms))
+    whole(Lexer::new(sql, mode), Words::Synonyms)
 }
 
 /// Like a fingerprint, but different for what is spelled differently: synonyms, quotes, a space before a parenthesis. What a
 /// text does may depend on these.
 pub(crate) fn spelling(sql: &[u8], mode: Mode) -> u128 {
-    hash(sql, mode, Words::AsWritten)
+    whole(Lexer::new(sql, mode), Words::AsWritten).0
 }
 
-fn hash(sql: &[u8], mode: Mode, words: Words) -> u128 {
-    let mut hash = Hash { words, items: Buffered::new(), around: None, row_before: None };
-    feed(sql, mode, &mut hash);
-    hash.items.finish()
+fn whole(lexer: Lexer<'_>, words: Words) -> Fingerprint {
+    let mut hash = Hash::new(words);
+    feed(lexer, &mut hash);
+    Fingerprint(hash.items.finish())
+}
+
+/// The fingerprints of a text: its own and, where it has several statements or readings, those of each statement in each
+/// reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprints {
+    whole: Option<Fingerprint>,
+    each: Box<[Fingerprint]>,
+    complete: bool,
+}
+
+impl Fingerprints {
+    /// Of a text that nobody saw.
+    pub fn unknown() -> Fingerprints {
+        Fingerprints { whole: None, each: Box::default(), complete: false }
+    }
+
+    /// Of one statement.
+    pub fn one(fingerprint: Fingerprint) -> Fingerprints {
+        Fingerprints { whole: Some(fingerprint), each: Box::default(), complete: true }
+    }
+
+    /// Of several statements, whose text as a whole has no fingerprint.
+    pub fn of_statements(each: Box<[Fingerprint]>) -> Fingerprints {
+        Fingerprints { whole: None, each, complete: true }
+    }
+
+    /// The fingerprint of the whole text, where it has one.
+    pub fn whole(&self) -> Option<Fingerprint> {
+        self.whole
+    }
+
+    /// Every fingerprint that is known, the text's own first.
+    pub fn iter(&self) -> impl Iterator<Item = Fingerprint> {
+        self.whole.into_iter().chain(self.each.iter().copied())
+    }
+
+    /// Whether the text holds no statement whose fingerprint is not among these.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Whether the text, or a statement of it in some reading, may have one of these fingerprints.
+    pub fn may_be(&self, is_one: impl Fn(Fingerprint) -> bool) -> bool {
+        !self.complete || self.iter().any(is_one)
+    }
+
+    /// Whether the text, or each statement of it in every reading, certainly has one of these fingerprints.
+    pub fn are_certainly(&self, is_one: impl Fn(Fingerprint) -> bool) -> bool {
+        let each = !self.each.is_empty() && self.each.iter().all(|fingerprint| is_one(*fingerprint));
+        self.complete && (each || self.whole.is_some_and(&is_one))
+    }
+}
+
+/// Statements of one text whose fingerprints are told apart.
+const MOST_STATEMENTS: usize = 1024;
+
+impl Scan {
+    /// The fingerprints of the scanned text.
+    pub fn fingerprints(&self, sql: &[u8]) -> Fingerprints {
+        let whole = match &self.readings {
+            Readings::One(mode) => Some(fingerprint(sql, *mode)),
+            Readings::Several(_) | Readings::TooMany => None,
+        };
+        let mut found = Fingerprints { whole, each: Box::default(), complete: self.text_is_known() };
+        if self.statements > 1 || whole.is_none() {
+            let mut each = Vec::new();
+            for segment in self.readings.segments(sql) {
+                let mut hash = Hash::new(Words::Synonyms);
+                let mut lexer = segment.lexer(sql);
+                while let Some(rest) = feed_statement(lexer, &mut hash) {
+                    lexer = rest;
+                    let done = std::mem::replace(&mut hash, Hash::new(Words::Synonyms));
+                    each.push(Fingerprint(done.items.finish()));
+                    if each.len() >= MOST_STATEMENTS {
+                        return Fingerprints { each: each.into(), complete: false, ..found };
+                    }
+                }
+            }
+            each.sort_unstable();
+            each.dedup();
+            found.each = each.into();
+        }
+        found
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +151,12 @@ struct Hash {
     items: Buffered,
     around: Option<Buffered>,
     row_before: Option<u128>,
+}
+
+impl Hash {
+    fn new(words: Words) -> Hash {
+        Hash { words, items: Buffered::new(), around: None, row_before: None }
+    }
 }
 
 /// Below any byte that is a symbol of the grammar.

@@ -8,8 +8,9 @@
 //! `KILL 5+1`), `KILL USER x`, a statement in a string (`PREPARE s FROM 'KILL 5'`), and MariaDB's
 //! `KILL QUERY ID n`, whose number names a query and not a connection. `KILL ?` has its own function.
 
+use crate::scan::Readings;
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
-use crate::{Extent, Glance, Kind, Lexer, Mode, Token};
+use crate::{Extent, Kind, Lexer, Mode, Scan, Token};
 use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +28,39 @@ pub enum KillScope {
     Query,
 }
 
-/// The KILLs of a text, in order. A text that has none costs a [`Glance`].
-pub fn find(sql: &[u8], mode: Mode) -> Kills<'_> {
-    Kills { lexer: Glance::of(sql).may_kill.then(|| Lexer::new(sql, mode)) }
+impl Scan {
+    /// The KILLs of the scanned text, in order. Where the text has several readings there are none: which number is an id is
+    /// not known.
+    pub fn kills(&self, sql: &[u8]) -> Vec<KillTarget> {
+        match (&self.readings, self.may_kill) {
+            (Readings::One(mode), true) => find(sql, *mode).collect(),
+            (Readings::One(_), false) | (Readings::Several(_) | Readings::TooMany, _) => Vec::new(),
+        }
+    }
+
+    pub fn may_kill(&self) -> bool {
+        self.may_kill
+    }
+
+    /// Whether the scanned text, which is to be prepared, is a KILL whose id comes with the execution.
+    pub fn kills_a_parameter(&self, sql: &[u8]) -> bool {
+        match (&self.readings, self.may_kill) {
+            (Readings::One(mode), true) => names_a_parameter(sql, *mode),
+            (Readings::One(_), false) | (Readings::Several(_) | Readings::TooMany, _) => false,
+        }
+    }
 }
 
-/// The text with the ids that `lookup` knows replaced; `None` when there is nothing to replace.
-pub fn translate(sql: &[u8], mode: Mode, lookup: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
+/// The KILLs of a text read in one mode, in order.
+fn find(sql: &[u8], mode: Mode) -> Kills<'_> {
+    Kills { lexer: Some(Lexer::new(sql, mode)) }
+}
+
+/// The text with the ids that `lookup` knows replaced at these targets; `None` when there is nothing to replace.
+pub fn translate(sql: &[u8], targets: &[KillTarget], lookup: impl Fn(u32) -> Option<u32>) -> Option<Vec<u8>> {
     let mut translated = Vec::new();
     let mut copied = 0;
-    for target in find(sql, mode) {
+    for target in targets {
         let Some(id) = lookup(target.id) else { continue };
         translated.extend_from_slice(sql.get(copied..target.digits.start)?);
         // `KILL-5` must not become `KILL5`, nor `/*!-5*/` a version.
@@ -53,11 +77,7 @@ pub fn translate(sql: &[u8], mode: Mode, lookup: impl Fn(u32) -> Option<u32>) ->
     Some(translated)
 }
 
-/// Whether a text to be prepared is a KILL whose id comes with the execution.
-pub fn names_a_parameter(sql: &[u8], mode: Mode) -> bool {
-    if !Glance::of(sql).may_kill {
-        return false;
-    }
+fn names_a_parameter(sql: &[u8], mode: Mode) -> bool {
     let mut lexer = Lexer::new(sql, mode);
     let mut token = lexer.next();
     for words in [&["KILL"][..], &["HARD", "SOFT"], &["CONNECTION", "QUERY"]] {
@@ -71,7 +91,7 @@ pub fn names_a_parameter(sql: &[u8], mode: Mode) -> bool {
 }
 
 #[derive(Debug, Clone)]
-pub struct Kills<'a> {
+struct Kills<'a> {
     lexer: Option<Lexer<'a>>,
 }
 

@@ -4,7 +4,6 @@
 //! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS and CREATE LIBRARY … AS.
 
 use crate::Charset;
-use crate::charset::Multibyte;
 use memchr::{memchr, memchr2, memmem};
 
 /// What decides how the same bytes are split.
@@ -14,9 +13,11 @@ pub struct Mode {
     pub no_backslash_escapes: bool,
     /// sql_mode ANSI_QUOTES: `"x"` is an identifier.
     pub ansi_quotes: bool,
+    /// MariaDB's sql_mode MSSQL: `[x]` is an identifier.
+    pub brackets: bool,
     pub server: Server,
     pub extent: Extent,
-    /// What the client's character set allows.
+    /// The client's. A lexer reads `Unknown` as `Plain`; [`scan`](crate::scan) reads it in every way.
     pub charset: Charset,
 }
 
@@ -38,7 +39,19 @@ pub enum Server {
 pub enum Extent {
     #[default]
     Whole,
+    /// The rest may hold further statements.
     Cut,
+    /// The rest belongs to the last statement, because the session takes one statement at a time.
+    CutInStatement,
+}
+
+impl Extent {
+    pub fn is_cut(self) -> bool {
+        match self {
+            Extent::Whole => false,
+            Extent::Cut | Extent::CutInStatement => true,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +90,9 @@ pub struct Lexer<'a> {
     identifier_end: usize,
     /// The position just after an identifier and a dot.
     member_start: usize,
-    reading: Reading,
-    /// That is the usual one: asked for every word.
-    is_usual: bool,
+    /// The byte above 0x7F that is a space, and whether characters may have two bytes: asked for every word.
+    space: Option<u8>,
+    is_plain: bool,
     comments: Comments,
     met: Met,
 }
@@ -91,19 +104,10 @@ pub(crate) struct Met {
     pub(crate) escape_in_double_quotes: bool,
     /// `/*!`.
     pub(crate) code_comment: bool,
-}
-
-/// What a character set that we do not know may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Reading {
-    pub(crate) multibyte: Multibyte,
-    /// Bytes over 0x7F that are spaces in some single-byte sets: 0xA0 in latin1 and most others, 0xFF in cp852 and its
-    /// kin (`FOR\xA0UPDATE` was checked). In some there are control characters too, which matter after `--`.
-    pub(crate) high_spaces: bool,
-}
-
-impl Reading {
-    const USUAL: Reading = Reading { multibyte: Multibyte::No, high_spaces: false };
+    /// `[`, which begins an identifier under MariaDB's MSSQL mode.
+    pub(crate) bracket: bool,
+    /// A symbol that is a letter in swe7.
+    pub(crate) swe7_letter: bool,
 }
 
 /// What was passed over, for those who look for tags in it.
@@ -121,10 +125,6 @@ pub(crate) struct Comments {
 
 impl<'a> Lexer<'a> {
     pub fn new(sql: &'a [u8], mode: Mode) -> Self {
-        Self::reading(sql, mode, Reading::USUAL)
-    }
-
-    pub(crate) fn reading(sql: &'a [u8], mode: Mode, reading: Reading) -> Self {
         // The server knows no BOM (checked: a syntax error); what follows one is looked at all the same.
         let position = if sql.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
         Self {
@@ -135,11 +135,31 @@ impl<'a> Lexer<'a> {
             code_comment_edges: 0,
             identifier_end: NOWHERE,
             member_start: NOWHERE,
-            reading,
-            is_usual: reading == Reading::USUAL,
+            space: mode.charset.space(),
+            is_plain: is_plain(mode.charset),
             comments: Comments::default(),
             met: Met::default(),
         }
+    }
+
+    /// Reads on from where another lexer of the same text stands, in another mode.
+    pub(crate) fn resumed(sql: &'a [u8], at: Position, mode: Mode) -> Self {
+        let mut lexer = Self::new(sql, mode);
+        if at != Position::START {
+            lexer.position = at.offset;
+            lexer.in_code_comment = at.in_code_comment;
+        }
+        lexer
+    }
+
+    pub(crate) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.space = mode.charset.space();
+        self.is_plain = is_plain(mode.charset);
+    }
+
+    pub(crate) fn stands_at(&self) -> Position {
+        Position { offset: self.position, in_code_comment: self.in_code_comment }
     }
 
     pub(crate) fn comments(&mut self) -> &mut Comments {
@@ -232,14 +252,14 @@ impl<'a> Lexer<'a> {
                 self.position += 2;
                 self.comments.last_code_end = self.position;
             }
-            (0xA0 | 0xFF, _) if self.reading.high_spaces => self.position += 1,
+            (byte @ (0xA0 | 0xFF), _) if self.space == Some(byte) => self.position += 1,
             _ => return false,
         }
         true
     }
 
     fn ends_dashes(&self, byte: u8) -> bool {
-        byte <= b' ' || byte == 0x7F || (byte >= 0x80 && self.reading.high_spaces)
+        byte <= b' ' || byte == 0x7F || (byte >= 0x80 && self.mode.charset.ends_dashes(byte))
     }
 
     fn skip_line(&mut self) {
@@ -327,6 +347,7 @@ impl<'a> Lexer<'a> {
             (b'\'', _) => (Kind::String, self.quoted_end(start, first)),
             (b'"', _) if !self.mode.ansi_quotes => (Kind::String, self.quoted_end(start, first)),
             (b'"' | b'`', _) => (Kind::QuotedWord, self.quoted_end(start, first)),
+            (b'[', _) if self.mode.brackets => (Kind::QuotedWord, self.quoted_end(start, b']')),
             (b'n' | b'N', Some(b'\'')) => (Kind::String, self.quoted_end(start + 1, b'\'')),
             (b'x' | b'X', Some(b'\'')) => self.digits_in_quotes(start, |byte| byte.is_ascii_hexdigit()),
             (b'b' | b'B', Some(b'\'')) => self.digits_in_quotes(start, |byte| matches!(byte, b'0' | b'1')),
@@ -342,21 +363,26 @@ impl<'a> Lexer<'a> {
 
     #[inline]
     fn word_end(&self, start: usize) -> usize {
-        if self.is_usual { self.run(start, IDENTIFIER) } else { self.odd_word_end(start) }
+        let end = self.run(start, IDENTIFIER);
+        if self.is_plain || self.sql.get(start..end).is_none_or(<[u8]>::is_ascii) {
+            end
+        } else {
+            self.word_end_by_character(start, IDENTIFIER)
+        }
     }
 
     #[inline(never)]
-    fn odd_word_end(&self, start: usize) -> usize {
+    fn word_end_by_character(&self, start: usize, wanted: u8) -> usize {
         let mut end = start;
-        while let Some(byte) = self.at(end).filter(|&byte| class(byte) & IDENTIFIER != 0) {
+        while let Some(byte) = self.at(end).filter(|&byte| class(byte) & wanted != 0) {
             match byte {
-                0xA0 | 0xFF if self.reading.high_spaces => break,
                 0..=0x7F => end += 1,
+                _ if self.space == Some(byte) => break,
                 // A character's last byte may be none that an identifier has.
-                _ => end += self.reading.multibyte.length(self.rest(end)),
+                _ => end += self.mode.charset.character_length(self.rest(end)),
             }
         }
-        end
+        end.min(self.sql.len())
     }
 
     /// The end of what the quote at `open` begins. A doubled quote stands for itself; a backslash escapes in strings only.
@@ -364,7 +390,7 @@ impl<'a> Lexer<'a> {
         let is_string = quote == b'\'' || (quote == b'"' && !self.mode.ansi_quotes);
         let escape = if is_string && !self.mode.no_backslash_escapes { b'\\' } else { quote };
         let mut position = open + 1;
-        if self.reading.multibyte != Multibyte::No {
+        if self.mode.charset.is_multibyte() {
             return self.quoted_end_by_character(position, quote, escape);
         }
         while let Some(found) = memchr2(quote, escape, self.rest(position)) {
@@ -383,9 +409,9 @@ impl<'a> Lexer<'a> {
             position += match byte {
                 _ if byte == quote && self.at(position + 1) != Some(quote) => return position + 1,
                 _ if byte == quote => 2,
-                // What is escaped is a whole character.
-                _ if byte == escape => 1 + self.reading.multibyte.length(self.rest(position + 1)),
-                _ => self.reading.multibyte.length(self.rest(position)),
+                // A backslash escapes one byte, also where a character of two begins there (checked).
+                _ if byte == escape => 2,
+                _ => self.mode.charset.character_length(self.rest(position)),
             };
         }
         self.sql.len()
@@ -408,7 +434,8 @@ impl<'a> Lexer<'a> {
             Some(quote @ b'`') => self.quoted_end(name, quote),
             Some(quote @ (b'\'' | b'"')) if !system => self.quoted_end(name, quote),
             _ if system => self.word_end(name),
-            _ => self.run(name, IDENTIFIER | DOT),
+            _ if self.is_plain => self.run(name, IDENTIFIER | DOT),
+            _ => self.word_end_by_character(name, IDENTIFIER | DOT),
         };
         if end == start + 1 { (Kind::Symbol(b'@'), end) } else { (Kind::Variable, end) }
     }
@@ -480,7 +507,7 @@ impl Lexer<'_> {
     fn token(&mut self, kind: Kind, start: usize, end: usize) -> Option<Token> {
         self.position = end;
         self.member_start = NOWHERE;
-        if end == self.sql.len() && self.mode.extent == Extent::Cut {
+        if end == self.sql.len() && self.mode.extent.is_cut() {
             return None;
         }
         Some(Token { kind, start, end })
@@ -495,6 +522,10 @@ impl Lexer<'_> {
         let end = end.min(self.sql.len());
         if first == b'"' && !self.mode.no_backslash_escapes {
             self.met.escape_in_double_quotes |= memchr(b'\\', self.sql.get(start..end).unwrap_or_default()).is_some();
+        }
+        if matches!(kind, Kind::Symbol(_)) {
+            self.met.bracket |= first == b'[';
+            self.met.swe7_letter |= matches!(first, b'[' | b'\\' | b']' | b'{' | b'}' | b'~' | b'^');
         }
         let is_member = kind == Kind::Symbol(b'.') && self.identifier_end == start;
         let is_identifier = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable);
@@ -535,6 +566,8 @@ static CLASSES: [u8; 256] = {
             b'.' => DOT,
             b'#' | b'-' | b'/' | b'*' => MAYBE_SKIPPED,
             b'\'' | b'"' | b'`' | b'@' => 0,
+            // Symbols that not every mode and character set takes for one.
+            b'[' | b'\\' | b']' | b'{' | b'}' | b'~' | b'^' => 0,
             _ => PLAIN_SYMBOL,
         };
         if matches!(byte, 0xA0 | 0xFF) {
@@ -548,6 +581,21 @@ static CLASSES: [u8; 256] = {
     }
     classes
 };
+
+/// Where a lexer stands between two statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) offset: usize,
+    pub(crate) in_code_comment: bool,
+}
+
+impl Position {
+    pub(crate) const START: Position = Position { offset: 0, in_code_comment: false };
+}
+
+fn is_plain(charset: Charset) -> bool {
+    charset.space().is_none() && !charset.is_multibyte()
+}
 
 /// Whether a code comment with this version is code. MariaDB skips those meant for MySQL 5.7 and later, which it is not.
 fn runs(server: Server, version: Option<u32>, for_mariadb: bool) -> bool {

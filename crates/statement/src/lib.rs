@@ -12,7 +12,6 @@
 mod charset;
 mod class;
 mod fingerprint;
-mod glance;
 mod lexer;
 mod literal;
 mod normal;
@@ -28,12 +27,11 @@ pub mod kill;
 pub mod locks;
 
 pub use charset::{Charset, CharsetChange};
-pub use class::{Class, UnknownClass};
-pub use fingerprint::{Fingerprint, NotAFingerprint, fingerprint};
-pub use glance::Glance;
+pub use class::{Class, Classes, UnknownClass};
+pub use fingerprint::{Fingerprint, Fingerprints, NotAFingerprint, fingerprint};
 pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};
 pub use literal::unquote;
 pub use normalize::normalize;
-pub use parse::{Outcome, ParseCache, Parsed, Table, parse};
-pub use scan::{Doubt, NamedStatement, Scan, Source, TransactionEffect, scan};
+pub use parse::{Outcome, ParseCache, Parsed, Table};
+pub use scan::{Doubts, NamedStatement, Scan, Source, TransactionEffect, scan};
 pub use shape::Shapes;

@@ -9,8 +9,9 @@
 //! or in a procedure, a trigger, or a statement prepared by SQL, and of RELEASE_LOCK of a name that is not held.
 
 use crate::packed::{number, packed};
+use crate::scan::Readings;
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
-use crate::{Glance, Kind, Lexer, Mode, Token};
+use crate::{Kind, Lexer, Scan, Token};
 
 /// What the session holds now. Apply an effect when its statement was answered with OK or a whole result; for a
 /// prepared statement take the effect of its text and apply it at every EXECUTE.
@@ -27,12 +28,17 @@ impl LockState {
     }
 
     /// For a text that was answered with ERR. A single statement that failed took nothing; of several, those before
-    /// the failed one stand (checked), and since we don't know which failed, what any of them takes counts as held.
+    /// the failed one stand (checked), and since it does not show which one failed, whatever any of them takes counts as held.
     pub fn apply_failed(&mut self, effect: LockEffect) {
         if effect.statements > 1 {
             self.held |= effect.ever_taken;
             self.user_locks = self.user_locks.saturating_add(effect.user_locks_ever);
         }
+    }
+
+    /// The same where only what is certainly held counts. A failed LOCK TABLES has given up the tables that were locked before.
+    fn apply_failed_certainly(&mut self, effect: LockEffect) {
+        self.held &= !(effect.released | effect.ever_taken);
     }
 
     /// After COM_RESET_CONNECTION and COM_CHANGE_USER, which release everything (checked, but for a prepared XA transaction).
@@ -107,6 +113,9 @@ impl LockEffect {
         user_locks_ever: 0,
     };
 
+    /// Of a text that nothing is known of.
+    const RELEASES_ALL: Self = Self { released: u8::MAX, ..Self::NONE };
+
     pub fn is_none(&self) -> bool {
         Self { statements: 0, ..*self } == Self::NONE
     }
@@ -147,9 +156,52 @@ impl LockEffect {
     }
 }
 
-/// What the text does to its session's locks. The usual one costs a [`Glance`].
-pub fn effect(sql: &[u8], mode: Mode) -> LockEffect {
-    if Glance::of(sql).may_lock { read(Lexer::new(sql, mode)) } else { LockEffect::NONE }
+/// The effect of a text on the locks of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockEffects {
+    /// In every reading: the locks for which a session may be let pass.
+    certain: LockEffect,
+    /// In any reading: the locks at which a session must not be ended.
+    possible: LockEffect,
+}
+
+impl LockEffects {
+    pub fn is_none(&self) -> bool {
+        self.possible.is_none() && self.certain.is_none()
+    }
+
+    /// Whether a lock is taken in some reading, even if it is given back.
+    pub(crate) fn takes_any(&self) -> bool {
+        self.possible.takes_any()
+    }
+}
+
+impl Scan {
+    /// The effect of the scanned text on its session's locks.
+    pub(crate) fn find_locks(&self, sql: &[u8]) -> LockEffects {
+        let mut effects = self.readings.segments(sql).map(|segment| read(segment.lexer(sql)));
+        match (&self.readings, effects.next()) {
+            (Readings::One(_), Some(effect)) => LockEffects { certain: effect, possible: effect },
+            (_, Some(first)) => effects.fold(LockEffects::beside(first), |all, effect| all.with(effect)),
+            (_, None) => LockEffects { certain: LockEffect::RELEASES_ALL, possible: LockEffect::NONE },
+        }
+    }
+}
+
+impl LockEffects {
+    /// Of several readings, one.
+    fn beside(effect: LockEffect) -> LockEffects {
+        LockEffects { certain: LockEffect::NONE, possible: LockEffect::NONE }.with(effect)
+    }
+
+    fn with(mut self, other: LockEffect) -> LockEffects {
+        self.certain.released |= other.released;
+        self.possible.taken |= other.ever_taken;
+        self.possible.ever_taken |= other.ever_taken;
+        self.possible.user_locks_ever = self.possible.user_locks_ever.saturating_add(other.user_locks_ever);
+        self.possible.user_locks_change = self.possible.user_locks_change.saturating_add(other.user_locks_ever as i32);
+        self
+    }
 }
 
 /// The first words of statements that may take or release locks by themselves.
@@ -337,6 +389,42 @@ fn call(name: &[u8], effect: &mut LockEffect) {
         effect.take(SERVICE);
     } else if is("SERVICE_RELEASE_LOCKS") {
         effect.release(SERVICE);
+    }
+}
+
+/// The locks that a session is known to hold, as far as no status flag shows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockKnowledge {
+    certain: LockState,
+    possible: LockState,
+}
+
+impl LockKnowledge {
+    /// The text was answered.
+    pub fn settle(&mut self, effects: LockEffects, succeeded: bool) {
+        if succeeded {
+            self.certain.apply(effects.certain);
+            self.possible.apply(effects.possible);
+        } else {
+            self.certain.apply_failed_certainly(effects.certain);
+            self.possible.apply_failed(effects.possible);
+        }
+    }
+
+    /// After COM_RESET_CONNECTION and COM_CHANGE_USER, which release everything (checked, but for a prepared XA transaction).
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether the session may hold something at which it should not be ended.
+    pub fn may_hold_any(&self) -> bool {
+        self.possible.holds_any()
+    }
+
+    /// Whether it certainly holds table or metadata locks, behind which others wait. User-level locks are advisory: whoever
+    /// wants to pass could take one.
+    pub fn blocks_others(&self) -> bool {
+        self.certain.held & (TABLES | GLOBAL_READ | INSTANCE | BACKUP_STAGE | BACKUP_TABLE) != 0
     }
 }
 

@@ -9,7 +9,8 @@ mod word;
 
 use self::reduce::Reduce;
 use self::word::{Role, meaning};
-use crate::{Kind, Lexer, Mode, Token};
+use crate::starts::SEMICOLON;
+use crate::{Kind, Lexer, Token};
 
 /// Takes the items in their order.
 pub(crate) trait Sink {
@@ -61,12 +62,26 @@ pub(crate) enum Sample {
     Number,
 }
 
-pub(crate) fn feed(sql: &[u8], mode: Mode, sink: &mut impl Sink) {
-    let mut normal = Normal { lexer: Lexer::new(sql, mode), reduce: Reduce::new(sink), expression: false, end: None };
+pub(crate) fn feed(lexer: Lexer<'_>, sink: &mut impl Sink) {
+    let mut normal = Normal { lexer, reduce: Reduce::new(sink), expression: false, end: None };
     while let Some(token) = normal.lexer.next() {
         normal.take(token);
     }
     normal.reduce.end();
+}
+
+/// Feeds the next statement that is not empty. `None`: there is no further one.
+pub(crate) fn feed_statement<'a>(mut lexer: Lexer<'a>, sink: &mut impl Sink) -> Option<Lexer<'a>> {
+    let first = lexer.by_ref().find(|token| token.kind != SEMICOLON)?;
+    let mut normal = Normal { lexer, reduce: Reduce::new(sink), expression: false, end: None };
+    let mut token = Some(first);
+    while let Some(next) = token.filter(|token| token.kind != SEMICOLON) {
+        normal.take(next);
+        token = normal.lexer.next();
+    }
+    let Normal { lexer, reduce, .. } = normal;
+    reduce.end();
+    Some(lexer)
 }
 
 /// Makes tokens into words, symbols and literals.

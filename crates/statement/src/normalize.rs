@@ -1,8 +1,8 @@
 //! A text without its literals, for people.
 
-use crate::Mode;
-use crate::normal::{Sample, Sink, Values, Word, feed};
+use crate::normal::{Sample, Sink, Values, Word, feed, feed_statement};
 use crate::words::look_up;
+use crate::{Lexer, Mode};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// It has the fingerprint of the text that it was made from, unless it was cut.
 pub fn normalize(sql: &[u8], mode: Mode, limit: usize) -> String {
     let mut text = Text::new(Reader::Person, limit);
-    feed(sql, mode, &mut text);
+    feed(Lexer::new(sql, mode), &mut text);
     let mut text = text.into_string();
     if text.len() > limit {
         let room = limit.saturating_sub('…'.len_utf8());
@@ -23,11 +23,12 @@ pub fn normalize(sql: &[u8], mode: Mode, limit: usize) -> String {
     text
 }
 
-/// The same with literals that a parser takes, and with all the quotes that were there. `None` if it is longer than `limit`.
-pub(crate) fn simplify(sql: &[u8], mode: Mode, limit: usize) -> Option<String> {
+/// The next statement of a lexer with literals that a parser takes, and with all the quotes that were there. `None` if there is no
+/// further one; no text if it is longer than `limit`.
+pub(crate) fn simplify(lexer: Lexer<'_>, limit: usize) -> Option<(Lexer<'_>, Option<String>)> {
     let mut text = Text::new(Reader::Parser, limit);
-    feed(sql, mode, &mut text);
-    Some(text.into_string()).filter(|text| text.len() <= limit)
+    let rest = feed_statement(lexer, &mut text)?;
+    Some((rest, Some(text.into_string()).filter(|text| text.len() <= limit)))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,15 +11,15 @@ mod walk;
 pub use cache::ParseCache;
 
 use self::walk::{Names, names};
+use crate::lexer::Position;
 use crate::normalize::simplify;
-use crate::scan::scan_hearing;
-use crate::{Class, Doubt, Mode};
-use memchr::memchr;
+use crate::scan::{Reader, Segment};
+use crate::{Class, Classes, Doubts, Mode, Scan};
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 use std::thread;
 
-/// What a parser says of a text.
+/// What a parser says of a text, all its statements in all readings taken together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub outcome: Outcome,
@@ -27,9 +27,6 @@ pub struct Parsed {
     pub tables: Box<[Table]>,
     /// A function is called, or may be, that is not the server's own.
     pub foreign_functions: bool,
-    /// The scanner's class. If the scanner had doubts: at least `call` where they were right, and at least `unparsed` where the
-    /// parser could not tell.
-    pub class: Class,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,38 +45,96 @@ pub struct Table {
     pub name: Box<str>,
 }
 
-/// Slow, and it allocates: see [`ParseCache`].
-///
-/// A text that cannot be read as it is may be one under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
-pub fn parse(sql: &[u8], mode: Mode) -> Parsed {
-    let parsed = parse_in(sql, mode);
-    if parsed.outcome == Outcome::Read || memchr(b'"', sql).is_none() {
-        return parsed;
+impl Parsed {
+    /// Nothing is known.
+    pub fn unknown() -> Parsed {
+        Parsed { outcome: Outcome::Failed, tables: Box::default(), foreign_functions: true }
     }
-    let other = parse_in(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode });
-    if other.outcome == Outcome::Read { other } else { parsed }
+
+    fn with(mut self, other: &Parsed) -> Parsed {
+        if self.outcome == Outcome::Failed || other.outcome == Outcome::Failed {
+            self.outcome = Outcome::Failed;
+            self.tables = Box::default();
+        } else {
+            let mut tables = self.tables.into_vec();
+            tables.extend(other.tables.iter().cloned());
+            tables.sort_unstable();
+            tables.dedup();
+            self.tables = tables.into();
+        }
+        self.foreign_functions |= other.foreign_functions;
+        self
+    }
 }
 
-fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
+impl Scan {
+    /// The classes with what the parser knows of the functions that the scanner doubts.
+    pub fn classes_with(&self, parsed: &Parsed) -> Classes {
+        let mut classes = self.classes;
+        if self.doubts.contains(Doubts::FUNCTIONS) && parsed.foreign_functions {
+            classes.insert(if parsed.outcome == Outcome::Read { Class::Call } else { Class::Unparsed });
+        }
+        classes
+    }
+}
+
+/// Statements of one text that are parsed, in all readings together.
+const MOST_STATEMENTS: usize = 64;
+
+/// The statements of a text with several of them or several readings. Slow, and it allocates.
+fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
+    let mut all: Option<Parsed> = None;
+    let mut count = 0;
+    for segment in scan.readings.segments(sql) {
+        let called = !calls(sql, segment).is_empty();
+        let mut lexer = segment.lexer(sql);
+        while let Some((rest, text)) = simplify(lexer, LIMIT) {
+            lexer = rest;
+            count += 1;
+            let names = text.as_ref().and_then(|text| read(text.clone()));
+            let is_control =
+                text.is_some_and(|text| crate::scan(text.as_bytes(), Mode::default()).class == Class::Control);
+            let one = parsed(names.as_ref(), called, is_control);
+            all = Some(all.map_or_else(|| one.clone(), |all| all.with(&one)));
+            if count > MOST_STATEMENTS {
+                return Parsed::unknown();
+            }
+        }
+    }
+    match all {
+        Some(parsed) if scan.text_is_known() => parsed,
+        Some(_) | None => Parsed::unknown(),
+    }
+}
+
+/// One statement in one reading. Slow, and it allocates: see [`ParseCache`].
+fn parse_one(sql: &[u8], mode: Mode, is_control: bool) -> Parsed {
+    let segment = Segment { start: Position::START, end: sql.len(), mode };
+    let calls = calls(sql, segment);
+    let text = simplify(segment.lexer(sql), LIMIT).and_then(|(_, text)| text);
+    let names = text.and_then(read);
+    let foreign = calls.iter().any(|name| names.as_ref().is_none_or(|names| !names.clears(name)));
+    parsed(names.as_ref(), foreign, is_control)
+}
+
+fn parsed(names: Option<&Names>, foreign_functions: bool, is_control: bool) -> Parsed {
+    match names.filter(|names| names.is_complete || is_control) {
+        Some(names) => {
+            Parsed { outcome: Outcome::Read, tables: names.tables.iter().cloned().collect(), foreign_functions }
+        }
+        None if is_control => Parsed { outcome: Outcome::Read, tables: Box::default(), foreign_functions },
+        None => Parsed { outcome: Outcome::Failed, tables: Box::default(), foreign_functions },
+    }
+}
+
+/// The names of what may be calls of stored or loaded functions.
+fn calls(sql: &[u8], segment: Segment) -> Vec<String> {
     let mut calls = Vec::new();
     let mut hear = |name: &[u8]| calls.push(String::from_utf8_lossy(name).to_lowercase());
-    let scan = scan_hearing(sql, mode, &mut Some(&mut hear));
-    let Some(names) = simplify(sql, mode, LIMIT).and_then(read) else {
-        return Parsed {
-            outcome: Outcome::Failed,
-            tables: Box::default(),
-            foreign_functions: !calls.is_empty(),
-            class: if scan.doubt == Doubt::None { scan.class } else { scan.class.or_stricter(Class::Unparsed) },
-        };
-    };
-    let foreign_functions = calls.iter().any(|name| !names.clears(name));
-    let is_complete = names.is_complete || scan.class == Class::Control;
-    Parsed {
-        outcome: if is_complete { Outcome::Read } else { Outcome::Failed },
-        tables: if is_complete { names.tables.into_iter().collect() } else { Box::default() },
-        foreign_functions,
-        class: if foreign_functions { scan.class.or_stricter(Class::Call) } else { scan.class },
-    }
+    let text = sql.get(..segment.end).unwrap_or(sql);
+    let mut scan = Scan::of_nothing(text, segment.mode);
+    Reader::new(text, segment.start, segment.mode, &mut scan).run(&mut Some(&mut hear));
+    calls
 }
 
 /// Of the simplified text, in bytes. Most have some hundred.

@@ -1,41 +1,53 @@
-//! What a text asks for, in one pass over its bytes.
+//! The facts of a text, found in one pass over its bytes.
 //!
 //! Every statement of the text is read: its first words say what it is (`verb`), and the rest may make it stricter (`body`). Where
 //! the same bytes may be read in more than one way, because the session's sql_mode or character set is not known or changes
-//! within the text, all of them are, and the stricter stands.
+//! within the text, they are read in every way (`readings`). Each fact then has two sides: what **may be** true, in any reading and
+//! of any statement, and what is **certainly** true, in every reading and of all statements.
 
 mod arms;
 mod body;
 mod keyword;
+mod reader;
+mod readings;
 mod seen;
 mod set;
 mod verb;
-mod ways;
 
-use self::body::Found;
-use self::verb::{Rest, Verb};
-use self::ways::{Changes, Way, Ways};
-use crate::literal::unescaped;
-use crate::locks;
-use crate::starts::SEMICOLON;
-use crate::{Charset, CharsetChange, Class, Extent, Lexer, Mode, Shapes, Token};
+pub(crate) use self::reader::Reader;
+pub(crate) use self::readings::{Readings, Segment};
+
+use self::readings::Candidates;
+use crate::lexer::{Met, Position};
+use crate::locks::LockEffects;
+use crate::{CharsetChange, Class, Classes, Mode, Shapes};
+use bitflags::bitflags;
 use std::ops::Range;
 
 /// Everything that a verdict needs to know of a text. All ranges are of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// The strictest of all statements of the text.
+    /// The strictest class of all statements in all readings.
     pub class: Class,
-    /// Nothing in the text is ever delayed: control, the SETs and SELECT @@… of a connect, SELECTs without a table whose
-    /// functions are all on the written list.
+    /// The classes that any statement may have in any reading, those of statements that are never delayed left out.
+    pub classes: Classes,
+    /// Certainly nothing in the text is ever delayed: control, the SETs and SELECT @@… of a connect, SELECTs without a table
+    /// whose functions are all on the written list.
     pub free: bool,
+    /// The shapes that some statement may have.
     pub shapes: Shapes,
+    /// The shapes that every statement certainly has.
+    pub certain_shapes: Shapes,
     pub transaction: TransactionEffect,
-    /// A transaction begins or ends in the text, and a data statement follows: `COMMIT; BEGIN; UPDATE …`.
+    /// The first statement is ROLLBACK, not TO a savepoint.
+    pub rolls_back: bool,
+    /// The first statement is SET, whose effect on a transaction shows in the flags of its reply.
+    pub begins_with_set: bool,
+    /// A transaction may begin or end in the text, with a data statement behind that: `COMMIT; BEGIN; UPDATE …`.
     pub crosses_boundary: bool,
-    /// Some statement commits what was open before it: DDL and the others of the manual's list.
+    /// Some statement may commit what was open before it: DDL and the others of the manual's list.
     pub commits_implicitly: bool,
-    /// How many, empty ones aside. It stops at 255.
+    /// The number of statements, empty ones aside. It stops at 255.
     pub statements: u8,
     /// What stands before the first token: white space, `;` and comments. Empty where two readings of the text differ.
     pub leading: Range<usize>,
@@ -43,15 +55,53 @@ pub struct Scan {
     pub trailing: Range<usize>,
     /// The inside of the first plain comment between the first token and the last: `insert /* gh-ost … */ ignore into`.
     pub infix: Option<Range<usize>>,
-    pub doubt: Doubt,
+    /// Why a fact is not certain.
+    pub doubts: Doubts,
     /// PREPARE, EXECUTE or DEALLOCATE as the only statement of the text.
     pub named: Option<NamedStatement>,
-    /// The name in USE x as the only statement, with its quotes if it has any.
+    /// The name in the last USE x, with its quotes if it has any. Only if the whole text succeeds does it count.
     pub schema: Option<Range<usize>>,
+    /// The default schema may change within the text, for its further statements or for those behind it.
+    pub changes_schema: bool,
     /// What the text sets the client's character set to.
     pub charset: Option<CharsetChange>,
     /// GET_LOCK, LOCK TABLES, FLUSH … WITH READ LOCK and the like: such a text is at least `write`.
     pub takes_lock: bool,
+    /// What the text does to the locks that no status flag shows.
+    pub locks: LockEffects,
+    /// Some statement may take or release such a lock.
+    pub(crate) may_lock: bool,
+    /// Some statement is a KILL.
+    pub(crate) may_kill: bool,
+    pub(crate) readings: Readings,
+}
+
+bitflags! {
+    /// Why a fact of a text is not certain.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct Doubts: u8 {
+        /// The bytes mean different things in different modes or character sets.
+        const READINGS = 1;
+        /// The text is longer than what is inspected.
+        const CUT = 1 << 1;
+        /// A word before `(` that is neither a keyword nor one of the server's own functions: the parser may know better.
+        const FUNCTIONS = 1 << 2;
+        /// A routine is called, whose statements are not in the text.
+        const ROUTINE = 1 << 3;
+        /// The text is not here: EXECUTE of a string that was built by the server, or a statement that no reader knows.
+        const UNSEEN = 1 << 4;
+    }
+}
+
+impl Doubts {
+    /// Names for metrics and messages.
+    pub const NAMES: [(&'static str, Doubts); 5] = [
+        ("readings", Doubts::READINGS),
+        ("cut", Doubts::CUT),
+        ("functions", Doubts::FUNCTIONS),
+        ("routine", Doubts::ROUTINE),
+        ("unseen", Doubts::UNSEEN),
+    ];
 }
 
 /// What the last transaction control of a text does, if all of the text succeeds.
@@ -61,15 +111,6 @@ pub enum TransactionEffect {
     None,
     Begins,
     Ends,
-}
-
-/// What the scanner cannot settle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Doubt {
-    #[default]
-    None,
-    /// A word before `(` that is neither a keyword nor one of the server's own functions: ask the parser.
-    Functions,
 }
 
 /// Text that names another text.
@@ -97,111 +138,198 @@ pub enum Source {
     Variable,
 }
 
-impl Doubt {
-    fn or(self, other: Doubt) -> Doubt {
-        match self {
-            Doubt::None => other,
-            Doubt::Functions => Doubt::Functions,
-        }
-    }
-}
-
-/// One pass, no allocation, never panics.
+/// One pass where there is one reading; no allocation there; never panics.
 pub fn scan(sql: &[u8], mode: Mode) -> Scan {
-    scan_hearing(sql, mode, &mut None)
-}
-
-/// Hears the name of every call that may be of somebody's own function, in order, without quotes.
-pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
-
-/// As [`scan`], with somebody listening.
-pub(crate) fn scan_hearing(sql: &[u8], mode: Mode, calls: &mut Listener<'_>) -> Scan {
-    let usual = Way { mode, reading: Default::default() };
-    let mut scan = Scan::of_nothing(sql);
-    let first = Reader::new(sql, usual, Nesting::Outer, &mut scan).run(calls);
-    if let Some(ways) = Ways::of(sql, mode, first.changes) {
-        match ways.bounded(sql) {
-            Some(ways) => {
-                for way in ways {
-                    let mut other = Scan::of_nothing(sql);
-                    Reader::new(sql, way, Nesting::Outer, &mut other).run(calls);
-                    scan.merge(other);
-                }
-            }
-            None => scan.forget(),
-        }
+    let mut scan = Scan::of_nothing(sql, mode);
+    let read = Reader::new(sql, Position::START, mode, &mut scan).run(&mut None);
+    let candidates = Candidates::at_start(sql, mode, read.met);
+    if candidates.is_some() || read.stopped.is_some() {
+        scan = all_readings(sql, mode, candidates);
     }
-    if mode.charset == Charset::Ambiguous {
+    if mode.charset.is_multibyte() {
         scan.forget_comments();
     }
-    if scan.takes_lock || (!first.calls_show && locks::effect(sql, mode).takes_any()) {
-        scan.takes_lock = true;
-        scan.free = false;
-        scan.class = scan.class.or_stricter(Class::Write);
+    scan.finish(sql);
+    scan
+}
+
+/// Bytes that one text is read at the most, all readings taken together, if they are more than two.
+const BUDGET: usize = 512 << 10;
+const MOST_SEGMENTS: usize = 128;
+
+/// A text with more than one reading: every segment is read, and the facts of all are merged.
+#[inline(never)]
+fn all_readings(sql: &[u8], mode: Mode, candidates: Option<Candidates>) -> Scan {
+    let mut found: Vec<Segment> = Vec::new();
+    let mut open: Vec<(Position, Mode)> = match candidates {
+        Some(candidates) => candidates.modes().map(|mode| (Position::START, mode)).collect(),
+        None => vec![(Position::START, mode)],
+    };
+    let (mut merged, mut known, mut bytes): (Option<Scan>, _, _) = (None, open.clone(), 0_usize);
+    while let Some((start, mode)) = open.pop() {
+        bytes += sql.len() - start.offset.min(sql.len());
+        if known.len() > MOST_SEGMENTS || (found.len() >= 2 && bytes > BUDGET) {
+            return Scan::of_too_many(sql, mode);
+        }
+        let mut scan = Scan::of_nothing(sql, mode);
+        let read = Reader::new(sql, start, mode, &mut scan).run(&mut None);
+        let end = read.stopped.map_or(sql.len(), |stopped| stopped.at.offset);
+        found.push(Segment { start, end, mode });
+        if let Some(stopped) = read.stopped {
+            if stopped.too_often {
+                return Scan::of_too_many(sql, mode);
+            }
+            let rest = sql.get(stopped.at.offset..).unwrap_or_default();
+            for next in Candidates::after(rest, stopped.mode, stopped.change).modes() {
+                if !known.contains(&(stopped.at, next)) {
+                    known.push((stopped.at, next));
+                    open.push((stopped.at, next));
+                }
+            }
+        }
+        match &mut merged {
+            None => merged = Some(scan),
+            Some(merged) => merged.merge(scan, start),
+        }
     }
+    let mut scan = merged.unwrap_or_else(|| Scan::of_nothing(sql, mode));
+    scan.readings = Readings::Several(found.into());
     scan
 }
 
 impl Scan {
     /// Before anything of the text is read.
-    fn of_nothing(sql: &[u8]) -> Scan {
+    pub(crate) fn of_nothing(sql: &[u8], mode: Mode) -> Scan {
         Scan {
             class: Class::Control,
+            classes: Classes::NONE,
             free: true,
             shapes: Shapes::empty(),
+            certain_shapes: Shapes::all(),
             transaction: TransactionEffect::None,
+            rolls_back: false,
+            begins_with_set: false,
             crosses_boundary: false,
             commits_implicitly: false,
             statements: 0,
             leading: 0..sql.len(),
             trailing: sql.len()..sql.len(),
             infix: None,
-            doubt: Doubt::None,
+            doubts: Doubts::empty(),
             named: None,
             schema: None,
+            changes_schema: false,
             charset: None,
             takes_lock: false,
+            locks: LockEffects::default(),
+            may_lock: false,
+            may_kill: false,
+            readings: Readings::One(mode),
         }
     }
 
-    /// What can be said if either reading may be the server's.
-    fn merge(&mut self, other: Scan) {
+    /// A text that would take too long to be read in every way.
+    fn of_too_many(sql: &[u8], mode: Mode) -> Scan {
+        Scan {
+            class: Class::Ddl,
+            classes: Classes::ANY,
+            free: false,
+            shapes: Shapes::all(),
+            certain_shapes: Shapes::empty(),
+            crosses_boundary: true,
+            commits_implicitly: true,
+            statements: u8::MAX,
+            leading: 0..0,
+            trailing: sql.len()..sql.len(),
+            doubts: Doubts::READINGS,
+            changes_schema: true,
+            charset: Some(CharsetChange::Unknown),
+            takes_lock: true,
+            may_lock: true,
+            may_kill: true,
+            readings: Readings::TooMany,
+            ..Scan::of_nothing(sql, mode)
+        }
+    }
+
+    /// Adds another segment, which may stand beside this one or behind it.
+    fn merge(&mut self, other: Scan, start: Position) {
+        let beside = start == Position::START;
+        if beside
+            && (self.class, self.classes, self.free, self.shapes)
+                != (other.class, other.classes, other.free, other.shapes)
+        {
+            self.doubts |= Doubts::READINGS;
+        }
         self.class = self.class.or_stricter(other.class);
+        self.classes = self.classes.union(other.classes);
+        // A transaction that ends in one segment may go on in another.
+        let boundary = |scan: &Scan| scan.transaction != TransactionEffect::None || scan.commits_implicitly;
+        self.crosses_boundary |=
+            other.crosses_boundary || (!beside && (boundary(self) || boundary(&other)) && !(self.free && other.free));
         self.free &= other.free;
         self.shapes |= other.shapes;
-        if self.transaction != other.transaction {
-            self.transaction = TransactionEffect::None;
+        self.certain_shapes &= other.certain_shapes;
+        if other.transaction != TransactionEffect::None {
+            self.transaction = other.transaction;
         }
-        self.crosses_boundary |= other.crosses_boundary;
         self.commits_implicitly |= other.commits_implicitly;
-        self.statements = self.statements.max(other.statements);
-        if (&self.leading, &self.trailing, &self.infix) != (&other.leading, &other.trailing, &other.infix) {
+        self.rolls_back &= other.rolls_back || !beside;
+        self.begins_with_set &= other.begins_with_set || !beside;
+        self.statements = if beside {
+            self.statements.max(other.statements)
+        } else {
+            self.statements.saturating_add(other.statements)
+        };
+        if !beside || (&self.leading, &self.trailing, &self.infix) != (&other.leading, &other.trailing, &other.infix) {
             self.forget_comments();
         }
-        self.doubt = self.doubt.or(other.doubt);
-        if self.named != other.named {
+        self.doubts |= other.doubts;
+        if !beside || self.named != other.named {
             self.named = None;
         }
-        if self.schema != other.schema {
+        if !beside || self.schema != other.schema {
             self.schema = None;
         }
-        if self.charset != other.charset {
-            self.charset = Some(CharsetChange::Unknown);
-        }
+        self.changes_schema |= other.changes_schema;
+        self.charset = match (self.charset, other.charset) {
+            (one, two) if one == two => one,
+            (one, None) | (None, one) if !beside => one,
+            _ => Some(CharsetChange::Unknown),
+        };
         self.takes_lock |= other.takes_lock;
+        self.may_lock |= other.may_lock;
+        self.may_kill |= other.may_kill;
     }
 
-    /// What can be said of a text that would take too long to be read in every way.
-    fn forget(&mut self) {
-        self.class = Class::Ddl;
-        self.free = false;
-        self.transaction = TransactionEffect::None;
-        self.crosses_boundary = true;
-        self.commits_implicitly = true;
-        self.named = None;
-        self.schema = None;
-        self.charset = Some(CharsetChange::Unknown);
-        self.forget_comments();
+    /// What follows from the facts of all segments.
+    fn finish(&mut self, sql: &[u8]) {
+        if self.may_lock {
+            self.locks = self.find_locks(sql);
+            self.takes_lock |= self.locks.takes_any();
+        }
+        if self.takes_lock {
+            self.free = false;
+            self.class = self.class.or_stricter(Class::Write);
+            if !self.classes.iter().any(Class::locks_or_writes) {
+                self.classes.insert(Class::Write);
+            }
+        }
+        if self.classes.contains(Class::Call) {
+            self.doubts |= Doubts::ROUTINE;
+        }
+        if self.classes.contains(Class::Unparsed) {
+            self.doubts |= Doubts::UNSEEN;
+        }
+        if self.doubts.contains(Doubts::UNSEEN) {
+            self.shapes = Shapes::all();
+            self.certain_shapes = Shapes::empty();
+        }
+    }
+
+    /// Whether every statement of the text is here, whatever the ways to read it.
+    pub(crate) fn text_is_known(&self) -> bool {
+        !self.doubts.intersects(Doubts::CUT | Doubts::UNSEEN) && !matches!(self.readings, Readings::TooMany)
     }
 
     fn forget_comments(&mut self) {
@@ -209,180 +337,20 @@ impl Scan {
         self.trailing = self.trailing.end..self.trailing.end;
         self.infix = None;
     }
-}
 
-/// Whether a text is itself the literal of another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nesting {
-    Outer,
-    Literal,
-}
-
-/// Reads all statements of a text in one way.
-#[derive(Debug)]
-struct Reader<'a> {
-    lexer: Lexer<'a>,
-    /// Written where it is wanted: it is too large to be handed around for every text.
-    scan: &'a mut Scan,
-    nesting: Nesting,
-    last_end: usize,
-    /// A statement so far began or ended a transaction.
-    passed_boundary: bool,
-    /// What the statements so far may have changed for those that follow.
-    changes: Changes,
-}
-
-struct Read {
-    changes: Changes,
-    /// Of every statement all tokens were read for calls, so that none takes a lock but by a call that was seen: those that
-    /// take one by themselves do not begin like that.
-    calls_show: bool,
-}
-
-impl<'a> Reader<'a> {
-    fn new(sql: &'a [u8], way: Way, nesting: Nesting, scan: &'a mut Scan) -> Self {
-        let lexer = Lexer::reading(sql, way.mode, way.reading);
-        Self { lexer, scan, nesting, last_end: 0, passed_boundary: false, changes: Changes::default() }
-    }
-
-    fn run(&mut self, calls: &mut Listener<'_>) -> Read {
-        let mut changes = Changes::default();
-        let mut calls_show = true;
-        while let Some(first) = self.next() {
-            if first.kind == SEMICOLON {
-                continue;
-            }
-            if self.scan.statements == 0 {
-                let code = self.lexer.comments().first_code;
-                self.scan.leading = 0..code.map_or(first.start, |code| code.min(first.start));
-                self.lexer.comments().wanted = true;
-            }
-            // What a statement changes matters only to those behind it.
-            changes = self.changes;
-            self.scan.statements = self.scan.statements.saturating_add(1);
-            let verb = match self.usual_verb(&first) {
-                Some(verb) => verb,
-                None => self.verb(first),
-            };
-            calls_show &= verb.from.is_some_and(|from| from.start == first.start);
-            let mut nobody = None;
-            let calls = if verb.rest == Rest::Irrelevant { &mut nobody } else { &mut *calls };
-            let (found, end) = body::read(&mut self.lexer, verb.from, verb.rest.kept(), calls);
-            self.last_end = self.last_end.max(end);
-            self.settle(&verb, &found);
-        }
-        changes.add(self.lexer.met());
-        self.finish();
-        Read { changes, calls_show }
-    }
-
-    fn next(&mut self) -> Option<Token> {
-        let token = self.lexer.next()?;
-        if token.kind != SEMICOLON {
-            self.last_end = token.end;
-        }
-        Some(token)
-    }
-
-    /// Adds a whole statement to what the text is.
-    fn settle(&mut self, verb: &Verb, found: &Found) {
-        let class = class_of(verb, found);
-        let matters = verb.rest != Rest::Irrelevant;
-        let doubt = matters && found.foreign && class.or_stricter(Class::Call) != class;
-        let is_free = !doubt
-            && match verb.rest {
-                Rest::Query => class == Class::Read && !found.table && !found.heavy && !found.pattern,
-                Rest::Irrelevant | Rest::Change | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => {
-                    class == Class::Control
-                }
-            };
-        let scan = &mut *self.scan;
-        scan.class = scan.class.or_stricter(class);
-        scan.free &= is_free;
-        if doubt {
-            scan.doubt = Doubt::Functions;
-        }
-        scan.shapes |= found.shapes;
-        scan.takes_lock |= verb.takes_lock || found.takes_lock;
-        scan.commits_implicitly |= verb.commits;
-        scan.crosses_boundary |= self.passed_boundary && !is_free;
-        if verb.transaction != TransactionEffect::None {
-            scan.transaction = verb.transaction;
-        }
-        self.passed_boundary |= verb.commits || verb.transaction != TransactionEffect::None;
-    }
-
-    fn finish(&mut self) {
-        let in_code_comment = self.lexer.in_code_comment();
-        let length = self.lexer.sql().len();
-        let comments = self.lexer.comments();
-        let after = self.last_end.max(comments.last_code_end).min(length);
-        let found = comments.found.filter(|(start, _)| *start < self.last_end);
-        let scan = &mut *self.scan;
-        if scan.statements > 0 {
-            scan.trailing = after..length;
-            scan.infix = found.map(|(start, end)| start..end);
-        } else if let Some(code) = comments.first_code {
-            scan.leading = 0..code;
-        }
-        if in_code_comment {
-            scan.trailing = length..length;
-        }
-        if scan.statements != 1 {
-            scan.named = None;
-            scan.schema = None;
-        }
-        if self.lexer.extent() == Extent::Cut {
-            scan.class = scan.class.or_stricter(Class::Write);
-            scan.free = false;
-            scan.trailing = length..length;
-            scan.named = None;
-            scan.schema = None;
+    /// The mode in which the text, or its first part, is read.
+    pub fn mode(&self) -> Mode {
+        match &self.readings {
+            Readings::One(mode) => *mode,
+            Readings::Several(segments) => segments.first().map(|segment| segment.mode).unwrap_or_default(),
+            Readings::TooMany => Mode::default(),
         }
     }
 
-    /// What the text in a string literal is, if it can be read without much ado.
-    fn scan_literal(&self, literal: &Token) -> Option<Scan> {
-        if self.nesting == Nesting::Literal {
-            return None;
-        }
-        let mut text = [0; 1024];
-        let mut length = 0;
-        for byte in unescaped(self.lexer.text(literal), self.lexer.mode()) {
-            *text.get_mut(length)? = byte;
-            length += 1;
-        }
-        let mode = Mode { extent: Extent::Whole, ..self.lexer.mode() };
-        let way = Way { mode, reading: Default::default() };
-        let text = text.get(..length)?;
-        let mut scan = Scan::of_nothing(text);
-        Reader::new(text, way, Nesting::Literal, &mut scan).run(&mut None);
-        Some(scan)
+    /// Whether a fact of it differs between what may be and what is certain.
+    pub fn is_doubtful(&self) -> bool {
+        !self.doubts.is_empty()
     }
-}
-
-fn class_of(verb: &Verb, found: &Found) -> Class {
-    let mut class = verb.class;
-    let raise = |class: Class, when: bool, to: Class| if when { class.or_stricter(to) } else { class };
-    match verb.rest {
-        Rest::Irrelevant => return class,
-        Rest::Change | Rest::Calls => {}
-        Rest::Query => class = raise(class, found.locking || found.writes, Class::Write),
-        Rest::Values => {
-            class = raise(class, found.table || found.heavy || found.pattern || found.foreign, Class::Read);
-            class = raise(class, found.locking || found.writes, Class::Write);
-        }
-        Rest::Show => {
-            let works = found.queries > 0 || found.heavy || found.foreign || (found.pattern && found.filtered);
-            class = raise(class, works, Class::Read);
-            class = raise(class, found.locking, Class::Write);
-        }
-        Rest::Explain => {
-            class = raise(class, found.queries > 1 || found.foreign, Class::Read);
-            class = raise(class, found.locking && found.queries > 1, Class::Write);
-        }
-    }
-    raise(class, found.qualified, Class::Call)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ::session::{Part, SessionText, Source, StatementsPerText};
 use admission::gates::Moment;
 use admission::policy::{self, Defaults, Policy, Queue};
 use admission::port::{Admission, Ask, Client, Gate, Outcome, SessionState, Verdict};
@@ -11,7 +12,7 @@ use admission::{Gatekeeper, Note};
 use health::{Board, BuiltIn, Reading, Report};
 use identity::Settings;
 use rules::{Condition, Do, InTransaction, Key, Match, Matcher, Origin, Rule, RuleSet, Share, Timestamp, Value};
-use statement::{Charset, Class, Mode};
+use statement::{Charset, Class, Server};
 use wire::Command;
 
 const OUTSIDE: SessionState = SessionState { in_transaction: false, autocommit: true, holds_locks: false };
@@ -95,6 +96,7 @@ pub(crate) struct Session {
     gate: Box<dyn Gate>,
     row: &'static Row,
     note: Option<Arc<Note>>,
+    text: SessionText,
     payload: Vec<u8>,
 }
 
@@ -117,19 +119,22 @@ impl Session {
         }
         open(&keeper);
         let mut gate = keeper.enter(&client(row.user)).unwrap();
-        let note = (row.way == Way::Prepared).then(|| gate.note(row.sql.as_bytes(), Mode::default()));
-        Session { gate, row, note, payload: [b"\x03", row.sql.as_bytes()].concat() }
+        let text = SessionText::new(Server::Unknown, Charset::Plain, StatementsPerText::Several);
+        let prepared = text.read(row.sql.as_bytes(), Source::Prepare, Part::Whole, false);
+        let note = (row.way == Way::Prepared).then(|| gate.note(row.sql.as_bytes(), &prepared));
+        Session { gate, row, note, text, payload: [b"\x03", row.sql.as_bytes()].concat() }
     }
 
     /// A query from its bytes to its end; it must pass.
     pub(crate) fn ask(&mut self) {
         let text = self.note.is_none();
+        let sql = self.payload.get(1..).filter(|_| text);
+        let scan = sql.map(|sql| self.text.read(black_box(sql), Source::Query, Part::Whole, false));
         let ask = Ask {
             client: client(self.row.user),
             command: if text { Command::Query } else { Command::StmtExecute },
             payload: black_box(&self.payload),
-            sql: if text { self.payload.get(1..) } else { None },
-            mode: Mode::default(),
+            sql: sql.zip(scan.as_ref()),
             note: self.note.as_ref(),
             attributes: None,
             session: OUTSIDE,
@@ -189,7 +194,6 @@ fn client(user: &'static str) -> Client<'static> {
         certificate: None,
         attributes: &[],
         database: Some(b"shop"),
-        charset: Charset::Plain,
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use health::{Aggregate, Control, Flow, MetricName, State, Unit};
-use rules::{Action, Fields, Mode, RuleId};
+use rules::{Action, Fields, Mode, Query, RuleId};
+use statement::Classes;
 use tokio::time::Instant;
 
 use super::ruling::{Case, Then};
@@ -75,7 +76,8 @@ impl Concerns {
         if gate.mode == Mode::Off {
             return Concerns::Off;
         }
-        if !gate.classes.contains(&question.class) {
+        let classes: Classes = gate.classes.iter().copied().collect();
+        if !classes.with_possible().intersects(question.classes()) {
             return if gate.classes.is_empty() { Concerns::OnlyLogins } else { Concerns::NotTheClass };
         }
         let Some(matcher) = &gate.matching else { return Concerns::Everybody };
@@ -197,7 +199,7 @@ impl AtGates<'_> {
     /// Every gate of the policy. Those that are enforced are judged by the rules that are in force, those that warn by `warned`.
     pub(super) fn all(&self, enforced: &Fields<'_>, warned: &Fields<'_>) -> Vec<AtGate> {
         let policy = self.case.policy;
-        let concerning = policy.gates.concerning(self.question.class, self.who, self.question);
+        let concerning = policy.gates.concerning(self.who, self.question);
         let at = |placed: &Placed| match placed.gate.mode {
             Mode::Enforce => self.at(placed, enforced, concerning),
             Mode::Warn | Mode::Off => self.at(placed, warned, concerning),

@@ -11,6 +11,7 @@ use crate::attempt::Attempt;
 use crate::gatekeeper::Gatekeeper;
 use crate::policy::Policy;
 use crate::port::Refusal;
+use crate::question::TextQuestion;
 use crate::refusal::{Reason, Words, refusal};
 use crate::refusing::retry_after;
 use crate::unit::{Bound, Turn};
@@ -116,11 +117,23 @@ pub(super) struct Case<'a> {
     pub(super) bound: Bound,
     pub(super) now: Timestamp,
     pub(super) client: &'a str,
+    pub(super) question: &'a TextQuestion<'a>,
 }
 
 impl Case<'_> {
     /// `gates`: all that count.
     pub(super) fn ruling(&self, fields: &Fields<'_>, mut gates: Vec<AtGate>) -> (Ruling, Refusals) {
+        let certain = fields.share.filter(|_| self.policy.rejects_certainly(fields, self.question));
+        if let Some(rule) = certain.filter(|_| !matches!(self.turn, Turn::Free | Turn::Refused(_))) {
+            let dice = Ruling::Dice {
+                rule: rule.id.clone(),
+                ratio: 1.0,
+                lost: Lost::Refused,
+                places: Vec::new(),
+                gates: Vec::new(),
+            };
+            return (dice, Refusals::new(self.rejection(rule, Reason::Ratio), None));
+        }
         match self.turn {
             Turn::Free => return (Ruling::NeverDelayed, Refusals::default()),
             Turn::GoesOn => return (Ruling::GoesOn, Refusals::default()),
@@ -211,6 +224,10 @@ impl Case<'_> {
         if self.bound == Bound::Locked && self.lost(rule) != Lost::Refused {
             return None;
         }
+        self.rejection(rule, reason)
+    }
+
+    fn rejection(&self, rule: &CompiledRule, reason: Reason) -> Option<Refusal> {
         let retry_after = retry_after(Some(rule), reason, self.now);
         let words = Words { rule: &rule.id, reason, client: self.client, retry_after, id: 0 };
         Some(refusal(self.policy.defaults.error, &words))

@@ -7,7 +7,11 @@ const WITHIN: SessionState = SessionState { in_transaction: true, ..OUTSIDE };
 const LOCKING: SessionState = SessionState { holds_locks: true, ..OUTSIDE };
 
 fn explain(stage: &Stage, who: &str, sql: &str, state: SessionState) -> Explanation {
-    stage.keeper.explain(&Who::new(who).client(), sql.as_bytes(), Mode::default(), state, &[])
+    stage.keeper.explain(&Who::new(who).client(), sql.as_bytes(), &scan(sql), state, &[])
+}
+
+fn scan(sql: &str) -> Scan {
+    statement::scan(sql.as_bytes(), statement::Mode::default())
 }
 
 /// What would come of it, as a sentence, and the reason in the refusal.
@@ -91,7 +95,7 @@ async fn both_judgements_and_who_is_who() {
     assert_eq!(explained.trusted.as_ref().map(|identity| identity.name.as_str()), Some("app"));
     assert_eq!((explained.class, explained.free), (Class::Write, false));
     assert_eq!(explained.turn, Turn::Decide(Bound::Full));
-    assert_eq!(explained.fingerprint, statement::fingerprint(sql.as_bytes(), Mode::default()));
+    assert_eq!(explained.fingerprints, [statement::fingerprint(sql.as_bytes(), statement::Mode::default())]);
     let said: Vec<(Facts, &str, bool, usize)> = explained
         .judgements
         .iter()
@@ -136,7 +140,8 @@ async fn query_attributes_count() {
     let stage = Stage::new(&["r | query_attr.job=x | ratio=1 reject"]);
     let attributes = [(b"job".to_vec(), b"x".to_vec())];
     let who = Who::new("app");
-    let explained = stage.keeper.explain(&who.client(), b"SELECT * FROM t", Mode::default(), OUTSIDE, &attributes);
+    let explained =
+        stage.keeper.explain(&who.client(), b"SELECT * FROM t", &scan("SELECT * FROM t"), OUTSIDE, &attributes);
     assert_eq!(explained.owners.share.as_deref(), Some("r"));
 }
 

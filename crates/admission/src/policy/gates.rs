@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use health::control::binary::OPENS_AT;
 use rules::{Action, Key, Matcher, Mode, Query};
-use statement::Class;
+use statement::{Class, Classes};
 use tokio::time::Instant;
 
 use crate::attempt::Attempt;
@@ -89,6 +89,11 @@ pub(crate) struct Concerning {
     pub(crate) choosy: u64,
 }
 
+/// The classes that a gate concerns: its own, and what may be one of them.
+fn possible(gate: &Gate) -> Classes {
+    gate.classes.iter().copied().collect::<Classes>().with_possible()
+}
+
 impl Gates {
     /// `slots` gives each gate's, by its name. One that is off, or has no slot, is at work nowhere.
     pub fn new(gates: Vec<Gate>, slots: impl Fn(&str) -> Option<Slot>) -> Gates {
@@ -103,8 +108,8 @@ impl Gates {
                 Mode::Warn => &mut placed.warned,
                 Mode::Enforce => &mut placed.enforced,
             };
-            for class in &gate.classes {
-                if let Some(word) = words.by_class.get_mut(*class as usize) {
+            for class in possible(&gate).iter() {
+                if let Some(word) = words.by_class.get_mut(class as usize) {
                     *word |= slot.bit();
                 }
             }
@@ -138,8 +143,12 @@ impl Gates {
 
     /// Judged on all facts and on the trusted ones: who is concerned by either is concerned.
     #[inline]
-    pub(crate) fn concerning<Q: Query>(&self, class: Class, who: &Who, question: &Q) -> Concerning {
-        let of = |words: &Words| words.by_class.get(class as usize).copied().unwrap_or(0);
+    pub(crate) fn concerning<Q: Query>(&self, who: &Who, question: &Q) -> Concerning {
+        let classes = question.classes();
+        let of = |words: &Words| {
+            let bits = classes.iter().filter_map(|class| words.by_class.get(class as usize));
+            bits.fold(0, |all, bits| all | bits)
+        };
         let all = Concerning { enforced: of(&self.enforced), warned: of(&self.warned), choosy: 0 };
         if (all.enforced | all.warned) & self.choosy == 0 {
             return all;
@@ -167,7 +176,7 @@ impl Gates {
         if placed.gate.matching.is_some() {
             return 0;
         }
-        placed.gate.classes.iter().fold(0, |bits, class| bits | 1 << *class as u8)
+        possible(&placed.gate).iter().fold(0, |bits, class| bits | 1 << class as u8)
     }
 
     /// Gates on connections are enforced or warn.

@@ -37,6 +37,8 @@ pub(super) struct Decision<'a> {
     pub(super) dice: &'a mut SmallRng,
     /// Of gates that are enforced, and of those that only warn; given up once the statement is counted where it runs.
     pub(super) leaves: Vec<Places>,
+    /// It passes by an exemption.
+    pub(super) exempt: bool,
 }
 
 /// What stands in the way of a unit.
@@ -55,13 +57,13 @@ impl Decision<'_> {
         self.asker.stats.saw(self.facts.class);
         let gates = &self.keeper.gates;
         gates.in_flight().asked(self.running.shard());
-        let concerning = self.policy.gates.concerning(self.facts.class, &self.asker.who, question);
+        let concerning = self.policy.gates.concerning(&self.asker.who, question);
         let turn = self.unit.turn(&self.facts, self.session, &self.policy.defaults.graces, Instant::now);
         let bound = match &turn {
             Turn::Free => return self.goes_on(concerning, 0),
-            Turn::GoesOn => return self.goes_on_counted(question, concerning),
+            Turn::GoesOn => return self.goes_on_judged(question, concerning),
             Turn::GoesOnUnlessRuled if !self.policy.rules_on_transactions => {
-                return self.goes_on_counted(question, concerning);
+                return self.goes_on_judged(question, concerning);
             }
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Decide(bound) => *bound,
@@ -108,6 +110,9 @@ impl Decision<'_> {
     ) -> Verdict {
         let policy = self.policy;
         let (enforced, warned) = policy.in_force(judgement);
+        if policy.rejects_certainly(&enforced, question) {
+            return self.refuse_certainly(&enforced, question, bound, now);
+        }
         if must_be_ruled && enforced.share.is_none_or(|rule| rule.in_transaction == InTransaction::Pass) {
             self.force_places(&enforced, warned.as_ref());
             return self.goes_on(ahead.concerning, 0);
@@ -121,6 +126,7 @@ impl Decision<'_> {
         match step {
             Step::Exempt => {
                 self.force_places(&enforced, None);
+                self.exempt = true;
                 return self.pass_warning(&enforced, warned.as_ref(), ahead, bound, 0);
             }
             Step::Refuse(reason) => {
@@ -241,31 +247,47 @@ impl Decision<'_> {
         self.goes_on(concerning, asked)
     }
 
-    /// Its unit has been decided, or holds locks: it passes, and counts under the limits.
+    /// Its unit has been decided, or holds locks: it passes, unless a certain rejection names it, and counts under the limits.
     #[inline]
-    fn goes_on_counted(mut self, question: &impl Question, concerning: Concerning) -> Verdict {
-        if self.policy.limits_concurrency() && !self.policy.is_idle() {
-            self.count_under_limits(question);
+    fn goes_on_judged(self, question: &impl Question, concerning: Concerning) -> Verdict {
+        let matters = self.policy.limits_concurrency() || self.policy.has_certain_rejections();
+        if matters && !self.policy.is_idle() && self.asker.who.may_match(self.policy, question) {
+            return self.judge_what_passes(question, concerning);
         }
         self.goes_on(concerning, 0)
     }
 
-    fn count_under_limits(&mut self, question: &impl Question) {
-        let (policy, who) = (self.policy, &self.asker.who);
-        if !who.may_match(policy, question) {
-            return;
-        }
-        let judgement = who.judge(policy, question, self.keeper.now());
+    fn judge_what_passes(mut self, question: &impl Question, concerning: Concerning) -> Verdict {
+        let policy = self.policy;
+        let now = self.keeper.now();
+        let judgement = self.asker.who.judge(policy, question, now);
         if judgement.matched {
             let (enforced, warned) = policy.in_force(judgement);
+            if policy.rejects_certainly(&enforced, question) {
+                return self.refuse_certainly(&enforced, question, Bound::Locked, now);
+            }
             self.force_places(&enforced, warned.as_ref());
         }
+        self.goes_on(concerning, 0)
+    }
+
+    /// At once, also inside a writing transaction and for a lock holder.
+    fn refuse_certainly(
+        self,
+        enforced: &Fields<'_>,
+        question: &impl Question,
+        bound: Bound,
+        now: Timestamp,
+    ) -> Verdict {
+        count(enforced, None, now);
+        let attempt = Attempt::new(Instant::now(), bound);
+        self.refuse(&Stopped::by(enforced.share, Reason::Ratio, now), question, &attempt)
     }
 
     #[inline]
     fn goes_on(self, concerning: Concerning, asked: u64) -> Verdict {
         self.asker.stats.passed();
-        self.unit.admitted(&self.facts, self.session);
+        self.unit.admitted(&self.facts, self.session, self.exempt);
         self.running.begin(&self.keeper.gates, &self.facts, concerning, asked);
         Verdict::Pass(Permit::free())
     }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use statement::{Mode, NamedStatement, ParseCache, Source};
+use statement::{Extent, Mode, NamedStatement, ParseCache, Scan, Source};
 
 use super::under_way::UnderWay;
 use crate::note::Note;
+use crate::question::DefaultSchema;
 
 /// Statements that are remembered; one beyond them is what nobody could read.
 const MOST: usize = 256;
@@ -37,16 +38,18 @@ impl Named {
     pub(super) fn read(
         &self,
         sql: &[u8],
+        scan: &Scan,
         named: &NamedStatement,
-        mode: Mode,
+        schema: &DefaultSchema,
         cache: &ParseCache,
         under_way: &mut UnderWay,
     ) -> Meaning {
+        let mode = scan.mode();
         let name = |range: &Range<usize>| key(sql.get(range.clone()).unwrap_or_default(), mode);
         match named {
             NamedStatement::Prepare { name: range, from } => {
                 under_way.rename(match name(range) {
-                    Some(name) => Change::Prepared(name, Arc::new(prepared(sql, from, mode, cache))),
+                    Some(name) => Change::Prepared(name, Arc::new(prepared(sql, from, mode, schema, cache))),
                     None => Change::PreparedUnderSomeName,
                 });
                 Meaning::Itself
@@ -85,11 +88,12 @@ impl Named {
     }
 }
 
-fn prepared(sql: &[u8], from: &Source, mode: Mode, cache: &ParseCache) -> Note {
+fn prepared(sql: &[u8], from: &Source, mode: Mode, schema: &DefaultSchema, cache: &ParseCache) -> Note {
     match from {
         Source::Literal(literal) => {
             let text = statement::unquote(sql.get(literal.clone()).unwrap_or_default(), mode);
-            Note::of(&text, mode, cache)
+            let scan = statement::scan(&text, Mode { extent: Extent::Whole, ..mode });
+            Note::of(&text, &scan, schema, cache)
         }
         Source::Variable => Note::unknown(),
     }

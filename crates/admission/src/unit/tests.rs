@@ -34,7 +34,7 @@ impl Session {
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
         let [sql, turn, reply] = columns[..] else { panic!("{line}") };
         let scan = statement::scan(sql.as_bytes(), Mode::default());
-        let facts = facts(sql.as_bytes(), Mode::default(), &scan, scan.class);
+        let facts = facts(&scan, scan.class);
         let now = self.now;
         let taken = self.unit.turn(&facts, self.state, &self.graces, || now);
         let words: Vec<&str> = reply.split_whitespace().collect();
@@ -63,7 +63,7 @@ impl Session {
             let now = self.now;
             self.unit.judged(|| now);
         }
-        self.unit.admitted(facts, self.state);
+        self.unit.admitted(facts, self.state, false);
         Some(match reply {
             "ok" | "deadlock" => false,
             "tx" => true,

@@ -26,7 +26,7 @@ fn readable(value: &Value) -> String {
         Value::Scope(scope) => scope.text.to_string(),
         Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
         Value::Network(network) => network.addr().to_string(),
-        Value::Class(class) => class.to_string(),
+        Value::Class(class) | Value::ExactClass(class) => class.to_string(),
         Value::Fingerprint(fingerprint) => fingerprint.to_string(),
         Value::Digest(digest) => digest.to_string(),
         Value::Table { name, .. } => name.to_string(),

@@ -177,7 +177,28 @@ impl<'de> Visitor<'de> for Values<'_> {
         }
         Ok(values)
     }
+
+    /// `class: { exactly: [write] }`: without the statements that only may be writes.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Value>, A::Error> {
+        if *self.key != Key::Class {
+            return Err(A::Error::invalid_type(Unexpected::Map, &self));
+        }
+        let mut values = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if key != EXACTLY {
+                return Err(A::Error::unknown_field(&key, &[EXACTLY]));
+            }
+            let exact = |value| match value {
+                Value::Class(class) => Value::ExactClass(class),
+                other => other,
+            };
+            values.extend(map.next_value_seed(self)?.into_iter().map(exact));
+        }
+        Ok(values)
+    }
 }
+
+const EXACTLY: &str = "exactly";
 
 #[derive(Clone, Copy)]
 struct One<'k> {

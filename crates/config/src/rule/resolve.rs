@@ -173,7 +173,8 @@ pub(crate) fn matching(raw: RawMatch, place: &KeyPath, of: &str) -> (Option<Matc
     }
     let mut troubles = empty(place, &raw.conditions);
     troubles.extend(empty(&place.key("not"), &not));
-    let control = |condition: &Condition| condition.values.contains(&Value::Class(Class::Control));
+    let is_control = |value: &Value| matches!(value, Value::Class(Class::Control) | Value::ExactClass(Class::Control));
+    let control = |condition: &Condition| condition.values.iter().any(is_control);
     if raw.conditions.iter().any(control) {
         let what = "COMMIT, SET, SHOW and the like always pass, whatever a rule or a gate says";
         troubles.push(Trouble::new(place.key("class"), At::Value, what, "take `control` out"));

@@ -56,7 +56,11 @@ pub(crate) fn matching(matching: &Match) -> Json {
 }
 
 fn conditions(conditions: &[Condition]) -> Map<String, Json> {
-    let entry = |condition: &Condition| (condition.key.to_string(), one_or_many(condition.values.iter().map(value)));
+    let entry = |condition: &Condition| {
+        let values = one_or_many(condition.values.iter().map(value));
+        let is_exact = condition.values.iter().all(|value| matches!(value, Value::ExactClass(_)));
+        (condition.key.to_string(), if is_exact { json!({ "exactly": values }) } else { values })
+    };
     conditions.iter().map(entry).collect()
 }
 
@@ -75,7 +79,7 @@ fn value(value: &Value) -> String {
         // An address is a network of one, and written as an address.
         Value::Network(network) if network.prefix_len() == network.max_prefix_len() => network.addr().to_string(),
         Value::Network(network) => network.to_string(),
-        Value::Class(class) => class.to_string(),
+        Value::Class(class) | Value::ExactClass(class) => class.to_string(),
         Value::Fingerprint(fingerprint) => fingerprint.to_string(),
         Value::Digest(digest) => digest.to_string(),
         Value::Table { schema, name } => table::shown(schema.as_deref(), name),

@@ -52,7 +52,7 @@ impl Session {
 
     #[inline]
     fn ask(&mut self, command: Command, request: &Request, reading: &Reading) -> Verdict {
-        let (mode, session, capabilities) = (self.mode(request.whole), self.state(), self.capabilities());
+        let (session, capabilities) = (self.state(), self.capabilities());
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
         let prepared = reading.statement_id.and_then(|id| self.statements.prepared(id));
         let attributes = match command {
@@ -71,8 +71,7 @@ impl Session {
             client: self.facts.client(),
             command,
             payload,
-            sql: reading.sql_offset.and_then(|offset| payload.get(offset..)),
-            mode,
+            sql: reading.sql_offset.and_then(|offset| payload.get(offset..)).zip(self.scan.as_ref()),
             note: prepared.and_then(|prepared| prepared.note.as_ref()),
             attributes,
             session,

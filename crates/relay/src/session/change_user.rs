@@ -1,6 +1,7 @@
 //! COM_CHANGE_USER: a login inside a session, and a new identity.
 
 use admission::port::Refusal;
+use statement::Charset;
 use tokio::time::timeout;
 use wire::packet::{HEADER_LENGTH, put_packet};
 use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
@@ -52,7 +53,8 @@ impl Session {
             user: change.user.to_vec(),
             database: Some(change.database.to_vec()).filter(|name| !name.is_empty()),
             attributes: crate::facts::attributes(change.attributes.unwrap_or_default()),
-            charset: change.charset.map_or(self.facts.charset, crate::facts::charset),
+            // Without one the server takes its own default.
+            charset: change.charset.map_or(Charset::Unknown, Charset::of_collation),
             ..self.facts.clone()
         };
         if other_user
@@ -83,7 +85,8 @@ impl Session {
             Some(ok) => ok,
             None => return Ok(Flow::Continue),
         };
-        self.forget_session_state();
+        self.statements.clear();
+        self.text.log_in(facts.charset);
         if let Some(slot) = slot {
             self.slots.1 = slot;
         }
@@ -119,7 +122,8 @@ impl Session {
             Ok(_) => Err(self.refuse_without_proof(change).await),
             Err(ExchangeEnd::Denied) => {
                 // MySQL closes; MariaDB gives back the old user, but has ended all that the session had before it asked.
-                self.forget_session_state();
+                self.statements.clear();
+                self.text.reset();
                 self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
                 self.under_way = None;
                 Ok(None)

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use ::session::{Source, TextEffect};
 use admission::Note;
-use statement::locks::LockEffect;
-use statement::{Glance, kill, locks};
+use statement::{Scan, kill};
 use wire::packet::HEADER_LENGTH;
 use wire::{BulkExecute, Command, Execute, Query};
 
@@ -17,7 +17,8 @@ use crate::error::ClientError;
 pub(super) struct Reading {
     /// Where the SQL begins in the payload.
     pub(super) sql_offset: Option<usize>,
-    pub(super) locks: LockEffect,
+    /// What the text does to the session once it has run.
+    pub(super) effect: TextEffect,
     /// The statement that is executed, closed, reset or fetched from.
     pub(super) statement_id: Option<u32>,
     /// An EXECUTE that opens a cursor: rows come when they are fetched.
@@ -28,26 +29,39 @@ pub(super) struct Reading {
     pub(super) kills_parameter: bool,
     /// Of a PREPARE: what its executions will be judged by.
     pub(super) note: Option<Arc<Note>>,
+    /// Of COM_SET_OPTION.
+    pub(super) option: Option<u16>,
     /// Connections that a KILL names, as their clients or the upstream know them.
     pub(super) killed: Vec<u32>,
 }
 
 impl Session {
     /// `Err`: the command cannot be understood, and a server might understand it otherwise than we.
-    pub(super) fn inspect(&self, command: Command, request: &Request) -> Result<Reading, ClientError> {
+    pub(super) fn inspect(&mut self, command: Command, request: &Request) -> Result<Reading, ClientError> {
+        let (reading, scan) = self.look_into(command, request)?;
+        self.scan = scan;
+        Ok(reading)
+    }
+
+    fn look_into(&self, command: Command, request: &Request) -> Result<(Reading, Option<Scan>), ClientError> {
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
         let mut reading = Reading::default();
+        let mut scan = None;
         match command {
             Command::Query => {
                 let query = Query::decode(payload, self.capabilities())
                     .map_err(|error| ClientError::malformed_command(error.0))?;
                 reading.sql_offset = Some(query.sql_offset);
-                self.read_sql(payload, query.sql_offset, request.whole, &mut reading);
+                scan = self.read_sql(payload, query.sql_offset, Source::Query, request.whole, &mut reading);
             }
             Command::StmtPrepare => {
                 reading.sql_offset = Some(1);
-                self.read_sql(payload, 1, request.whole, &mut reading);
-                reading.kills_parameter = kill::names_a_parameter(&payload[1..], self.mode(request.whole));
+                scan = self.read_sql(payload, 1, Source::Prepare, request.whole, &mut reading);
+                reading.kills_parameter = scan.as_ref().is_some_and(|scan| scan.kills_a_parameter(&payload[1..]));
+            }
+            Command::SetOption => {
+                reading.option =
+                    payload.get(1..3).and_then(|bytes| bytes.first_chunk()).copied().map(u16::from_le_bytes);
             }
             Command::ProcessKill => self.read_process_kill(payload, &mut reading),
             Command::StmtExecute => {
@@ -80,41 +94,44 @@ impl Session {
             | Command::ChangeUser
             | Command::BinlogDump
             | Command::RegisterSlave
-            | Command::SetOption
             | Command::BinlogDumpGtid
             | Command::ResetConnection => {}
         }
-        Ok(reading)
+        Ok((reading, scan))
     }
 
     /// What is remembered of a text that is prepared.
     pub(super) fn note(&mut self, request: &Request) -> Arc<Note> {
-        let mode = self.mode(request.whole);
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
-        self.gate.note(payload.get(1..).unwrap_or_default(), mode)
+        match &self.scan {
+            Some(scan) => self.gate.note(payload.get(1..).unwrap_or_default(), scan),
+            None => Arc::new(Note::unknown()),
+        }
     }
 
     #[inline]
-    fn read_sql(&self, payload: &[u8], offset: usize, whole: bool, reading: &mut Reading) {
-        let Some(sql) = payload.get(offset..) else { return };
-        let mode = self.mode(whole);
-        let glance = Glance::of(sql);
-        if glance.may_lock {
-            reading.locks = locks::effect(sql, mode);
-        }
-        if glance.may_kill {
-            reading.killed = kill::find(sql, mode).map(|target| target.id).collect();
-            if reading.killed.is_empty() {
-                return;
-            }
-            let registry = &self.shared.registry;
+    fn read_sql(
+        &self,
+        payload: &[u8],
+        offset: usize,
+        source: Source,
+        whole: bool,
+        reading: &mut Reading,
+    ) -> Option<Scan> {
+        let sql = payload.get(offset..)?;
+        let scan = self.read_text(sql, source, whole);
+        reading.effect = TextEffect::of(&scan);
+        if scan.may_kill() {
+            let targets = scan.kills(sql);
+            reading.killed = targets.iter().map(|target| target.id).collect();
             // A translated text may be shorter, which a command that is not here whole cannot become.
-            if !whole {
-                return;
+            if whole {
+                let registry = &self.shared.registry;
+                reading.rewritten = kill::translate(sql, &targets, |id| registry.upstream_id(id, self.handle()))
+                    .map(|translated| [&payload[..offset], translated.as_slice()].concat());
             }
-            reading.rewritten = kill::translate(sql, mode, |id| registry.upstream_id(id, self.handle()))
-                .map(|translated| [&payload[..offset], translated.as_slice()].concat());
         }
+        Some(scan)
     }
 
     /// COM_PROCESS_KILL has the id as four bytes.
@@ -131,7 +148,7 @@ impl Session {
         reading.statement_id = self.statement_id(payload);
         reading.asks_for_cursor = Execute::asks_for_cursor(payload);
         let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
-        reading.locks = prepared.locks;
+        reading.effect = prepared.effect;
         reading.killed.clone_from(&prepared.killed);
         let Some(types) = &prepared.kept_types else { return };
         // The client believes that the upstream has the types of an EXECUTE that was refused.
@@ -163,7 +180,7 @@ impl Session {
     fn read_bulk_execute(&self, payload: &[u8], reading: &mut Reading) {
         reading.statement_id = self.statement_id(payload);
         let Some(prepared) = reading.statement_id.and_then(|id| self.statements.prepared(id)) else { return };
-        reading.locks = prepared.locks;
+        reading.effect = prepared.effect;
         let Some(types) = &prepared.kept_types else { return };
         if let Ok(bulk) = BulkExecute::decode(payload, prepared.params) {
             reading.rewritten = bulk.with_types(types);

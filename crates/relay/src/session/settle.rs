@@ -1,5 +1,6 @@
 //! What a command has changed, once its reply has ended.
 
+use ::session::StatementsPerText;
 use admission::port::Outcome;
 use wire::{Command, StatusFlags};
 
@@ -33,13 +34,15 @@ impl Session {
                         prepared.kept_types = None;
                     }
                 }
-                self.settle_locks(succeeded, &reading);
+                self.text.settle(&reading.effect, succeeded);
             }
             Command::ResetConnection if succeeded => {
-                self.forget_session_state();
+                self.statements.clear();
+                self.text.reset();
                 self.gate.reset();
             }
-            Command::Query => self.settle_locks(succeeded, &reading),
+            Command::SetOption if succeeded => self.settle_option(&reading),
+            Command::Query => self.text.settle(&reading.effect, succeeded),
             _ => {}
         }
         self.tell_gate();
@@ -60,21 +63,12 @@ impl Session {
         self.gate.settled(Outcome { succeeded, deadlocked, rows: self.tracker.affected, session });
     }
 
-    fn settle_locks(&mut self, succeeded: bool, reading: &Reading) {
-        if reading.locks.is_none() {
-            return;
+    /// COM_SET_OPTION turns several statements a text on (0) and off (1).
+    fn settle_option(&mut self, reading: &Reading) {
+        match reading.option {
+            Some(1) => self.text.set_statements(StatementsPerText::One),
+            Some(_) | None => self.text.set_statements(StatementsPerText::Several),
         }
-        if succeeded {
-            self.locks.apply(reading.locks);
-        } else {
-            self.locks.apply_failed(reading.locks);
-        }
-    }
-
-    /// COM_RESET_CONNECTION and COM_CHANGE_USER.
-    pub(super) fn forget_session_state(&mut self) {
-        self.statements.clear();
-        self.locks.clear();
     }
 
     /// The upstream has agreed to a KILL: a command of that session that is held here ends too.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ::session::TextEffect;
 use admission::Note;
-use statement::locks::LockEffect;
 use wire::PrepareOk;
 
 use super::inspect::Reading;
@@ -25,7 +25,8 @@ pub(super) struct Statements {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) params: u16,
-    pub(super) locks: LockEffect,
+    /// What an execution does to the session.
+    pub(super) effect: TextEffect,
     /// `KILL ?`, whose parameter may be an id of ours.
     pub(super) kills: bool,
     /// What its executions are judged by.
@@ -42,7 +43,7 @@ impl Statements {
     pub(super) fn insert(&mut self, prepare: PrepareOk, reading: &Reading) {
         let prepared = Prepared {
             params: prepare.params,
-            locks: reading.locks,
+            effect: reading.effect,
             kills: reading.kills_parameter,
             note: reading.note.clone(),
             killed: reading.killed.clone(),

@@ -1,14 +1,14 @@
 //! A condition on what is asked, tables aside.
 
-use statement::{Class, Fingerprint, Shapes};
+use statement::{Class, Classes, Fingerprint, Shapes};
 
 use super::fact::Texts;
 use crate::matching::{Condition, Key, Value};
-use crate::query::Query;
+use crate::query::{Query, Schema, Truth};
 
 #[derive(Debug)]
 pub(crate) enum Asked {
-    Class(Classes),
+    Class(ClassSet),
     Shape(Box<[Shapes]>),
     Schema(Texts),
     /// In order.
@@ -20,7 +20,7 @@ impl Asked {
     pub(crate) fn new(condition: &Condition, digests: &dyn Fn(&str) -> Option<Fingerprint>) -> Option<Asked> {
         let values = &condition.values;
         Some(match &condition.key {
-            Key::Class => Asked::Class(Classes::of(values)),
+            Key::Class => Asked::Class(ClassSet::of(values)),
             Key::Shape => Asked::Shape(values.iter().filter_map(shape).collect()),
             Key::Schema => Asked::Schema(Texts::new(values)),
             Key::Fingerprint => Asked::Fingerprint(fingerprints(values, digests)),
@@ -36,15 +36,26 @@ impl Asked {
         })
     }
 
-    pub(crate) fn fits(&self, query: &impl Query) -> bool {
+    pub(crate) fn holds(&self, query: &impl Query) -> Truth {
         match self {
-            Asked::Class(classes) => classes.contains(query.class()),
+            Asked::Class(classes) => classes.hold(query.classes()),
             Asked::Shape(shapes) => {
                 let shown = query.shapes();
-                shapes.iter().any(|shape| shown.contains(*shape))
+                let any = |of: Shapes| shapes.iter().any(|shape| of.contains(*shape));
+                Truth::of(any(shown.certain), any(shown.possible))
             }
-            Asked::Schema(schemas) => query.schema().is_some_and(|schema| schemas.contain(schema)),
-            Asked::Fingerprint(fingerprints) => fingerprints.binary_search(&query.fingerprint()).is_ok(),
+            Asked::Schema(schemas) => match query.schema() {
+                Schema::Known(schema) if schemas.contain(schema) => Truth::Certain,
+                Schema::Known(_) | Schema::None => Truth::False,
+                Schema::Unknown => Truth::Possible,
+            },
+            // Digests that are not learnt yet match nothing.
+            Asked::Fingerprint(known) if known.is_empty() => Truth::False,
+            Asked::Fingerprint(known) => {
+                let found = query.fingerprints();
+                let is_one = |fingerprint| known.binary_search(&fingerprint).is_ok();
+                Truth::of(found.are_certainly(is_one), found.may_be(is_one))
+            }
         }
     }
 
@@ -60,21 +71,28 @@ impl Asked {
     /// What the query has for the key, for people.
     pub(crate) fn found(&self, query: &impl Query) -> Option<String> {
         match self {
-            Asked::Class(_) => Some(query.class().to_string()),
+            Asked::Class(_) => {
+                let names: Vec<&str> = query.classes().iter().map(Class::as_str).collect();
+                Some(names.join(" or ")).filter(|names| !names.is_empty())
+            }
             Asked::Shape(_) => {
-                let shown = query.shapes();
+                let shown = query.shapes().possible;
                 let shapes = Shapes::NAMES.into_iter().filter(|(_, shape)| shown.contains(*shape));
                 let names: Vec<&str> = shapes.map(|(name, _)| name).collect();
                 Some(names.join(", ")).filter(|names| !names.is_empty())
             }
-            Asked::Schema(_) => query.schema().map(|schema| String::from_utf8_lossy(schema).into_owned()),
-            Asked::Fingerprint(_) => Some(query.fingerprint().to_string()),
+            Asked::Schema(_) => match query.schema() {
+                Schema::Known(schema) => Some(String::from_utf8_lossy(schema).into_owned()),
+                Schema::Unknown => Some("not known".to_owned()),
+                Schema::None => None,
+            },
+            Asked::Fingerprint(_) => query.fingerprints().iter().next().map(|first| first.to_string()),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Asked::Class(classes) => *classes == Classes::default(),
+            Asked::Class(classes) => classes.named.is_empty(),
             Asked::Shape(shapes) => shapes.is_empty(),
             Asked::Schema(schemas) => schemas.is_empty(),
             Asked::Fingerprint(fingerprints) => fingerprints.is_empty(),
@@ -92,31 +110,45 @@ impl Asked {
     }
 }
 
-/// A bit for each class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Classes(u8);
+/// The classes of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ClassSet {
+    /// As they are written: a statement that certainly has one of these fits.
+    named: Classes,
+    /// Those and what may be one of them.
+    possible: Classes,
+}
 
-impl Classes {
-    fn of(values: &[Value]) -> Classes {
-        let mut classes = Classes::default();
+impl ClassSet {
+    fn of(values: &[Value]) -> ClassSet {
+        let (mut named, mut possible) = (Classes::NONE, Classes::NONE);
         for value in values {
-            if let Value::Class(class) = value {
-                classes.insert(*class);
+            match value {
+                Value::Class(class) => {
+                    named.insert(*class);
+                    possible = possible.union(Classes::of(*class).with_possible());
+                }
+                Value::ExactClass(class) => {
+                    named.insert(*class);
+                    possible.insert(*class);
+                }
+                _ => {}
             }
         }
-        classes
+        ClassSet { named, possible }
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Class> {
-        Class::ALL.into_iter().filter(move |class| self.contains(*class))
+    fn hold(self, classes: Classes) -> Truth {
+        Truth::of(!classes.is_empty() && classes.is_within(self.named), classes.intersects(self.possible))
     }
 
-    pub(crate) fn insert(&mut self, class: Class) {
-        self.0 |= 1 << class as u8;
+    /// The classes of which a statement may match.
+    pub(crate) fn possible(self) -> Classes {
+        self.possible
     }
 
-    pub(crate) fn contains(self, class: Class) -> bool {
-        self.0 & (1 << class as u8) != 0
+    pub(crate) fn named(self) -> Classes {
+        self.named
     }
 }
 

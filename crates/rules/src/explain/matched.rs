@@ -1,13 +1,13 @@
 //! Of the rules that match: what each owns, which of its limits count, and who owns what it does not.
 
 use identity::Identity;
-use statement::Table;
+use statement::{Classes, Fingerprints, Table};
 
 use super::{Because, Field, Outcome, Shielded};
 use crate::compiled::CompiledRule;
 use crate::judgement::{Judgement, LoginJudgement};
 use crate::matching::Key;
-use crate::query::{Certainty, Query, Tables};
+use crate::query::{Certainty, Query, QueryShapes, Schema, Tables, Truth};
 use crate::rule::{Do, Mode, Origin, Rule, Share};
 use crate::ruleset::RuleSet;
 use crate::specificity::{Claim, Exactness};
@@ -45,7 +45,7 @@ impl<'s> Matched<'s> {
         let candidates = rules.candidates(identity);
         let mut matched = Matched {
             judgement: rules.judge(&candidates, identity, &Asking(query), now, default_mode),
-            login: rules.judge_login(&candidates, identity, query.schema(), now, default_mode),
+            login: rules.judge_login(&candidates, identity, query.schema().name(), now, default_mode),
             enforced: Slots::default(),
             with_warned: Slots::default(),
         };
@@ -74,7 +74,7 @@ impl<'s> Matched<'s> {
             }
             let owner = owners.iter().flatten().next().copied();
             let (by, because) = match exactness {
-                _ if field == Field::MaxConnections && !rule.fits_login(case.query.schema()) => {
+                _ if field == Field::MaxConnections && !rule.fits_login(case.query.schema().name()) => {
                     (None, Because::NotAtLogin)
                 }
                 _ if field.is_limit() => {
@@ -224,7 +224,7 @@ fn why(owner: &Claim<'_>, other: &Claim<'_>, field: &Field) -> Because {
 
 /// How exactly it fits; `None` if it does not, or not all of the statement's tables.
 fn fits_as_a_whole<Q: Query>(rule: &CompiledRule, case: &Case<'_, Q>) -> Option<Exactness> {
-    let exactness = rule.fits_identity(case.identity).filter(|_| rule.fits_query(case.query))?;
+    let exactness = rule.fits_identity(case.identity).filter(|_| rule.fits_query(case.query) == Truth::Certain)?;
     let known = || case.query.tables().known();
     let fits = |(tables, certainty)| fit_whole(rule, tables, case.query.schema(), certainty);
     let whole = !rule.needs_tables() || known().is_some_and(fits);
@@ -258,20 +258,20 @@ fn printed(tables: &[Table]) -> Option<String> {
 struct Asking<'q, Q>(&'q Q);
 
 impl<Q: Query> Query for Asking<'_, Q> {
-    fn schema(&self) -> Option<&[u8]> {
+    fn schema(&self) -> Schema<'_> {
         self.0.schema()
     }
 
-    fn class(&self) -> statement::Class {
-        self.0.class()
+    fn classes(&self) -> Classes {
+        self.0.classes()
     }
 
-    fn shapes(&self) -> statement::Shapes {
+    fn shapes(&self) -> QueryShapes {
         self.0.shapes()
     }
 
-    fn fingerprint(&self) -> statement::Fingerprint {
-        self.0.fingerprint()
+    fn fingerprints(&self) -> &Fingerprints {
+        self.0.fingerprints()
     }
 
     fn tables(&self) -> Tables<'_> {

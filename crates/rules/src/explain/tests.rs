@@ -92,9 +92,12 @@ fn a_shield_has_a_name_and_a_reason() {
         (&["a | scope=* | exempt runtime override", "b | user=a | hold"], "share is owned by a, which overrides"),
         (
             &["a | scope=* | ratio=0.5", "b | user=a table=t | exempt"],
-            "share is owned by a, since only a part of the tables is the rule's",
+            "share is owned by a, since the rule matches in part or in doubt, and is not stricter",
         ),
-        (&["b | user=a table=t | exempt"], "share is owned by nobody, since only a part of the tables is the rule's"),
+        (
+            &["b | user=a table=t | exempt"],
+            "share is owned by nobody, since the rule matches in part or in doubt, and is not stricter",
+        ),
         (
             &["a | user=a class=read | concurrency=5 runtime override", "b | user=a | concurrency=1"],
             "its max_concurrency is replaced by a, which overrides",

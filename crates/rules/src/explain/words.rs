@@ -40,7 +40,7 @@ impl fmt::Display for Because {
             Because::Id => "which is alike and comes first by its id",
             Because::OtherOriginStricter => "since of the file and the run time the stricter stands",
             Because::Overridden => "which overrides",
-            Because::Partly => "since only a part of the tables is the rule's",
+            Because::Partly => "since the rule matches in part or in doubt, and is not stricter",
             Because::NotAtLogin => "since not all of its keys are known at login",
         })
     }

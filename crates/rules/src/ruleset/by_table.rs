@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 
 use statement::Table;
 
-use super::{Case, RuleSet};
+use super::{Case, Matched, RuleSet};
 use crate::judgement::Judgement;
 use crate::query::{Certainty, Query};
 use crate::rule::Mode;
-use crate::specificity::Claim;
+use crate::specificity::PossibleClaim;
 use crate::standing::Standing;
 use crate::tables::{fit_whole, may_fit_one};
 
@@ -17,12 +17,16 @@ impl RuleSet {
     /// Whether a rule on tables could change what `standing`, the rules without them, say.
     pub(super) fn tables_matter<Q: Query>(&self, case: &Case<'_, Q>, standing: &Standing<'_>) -> bool {
         let favour_matters = case.query.exemption_matters() || !standing.is_free();
-        let class = case.query.class();
-        if self.index.tables.can_restrict(class) || (favour_matters && self.index.tables.can_favour(class)) {
+        let classes = case.query.classes();
+        if self.index.tables.can_restrict(classes) || (favour_matters && self.index.tables.can_favour(classes)) {
             return true;
         }
-        let change = self.each_found_otherwise(case, |claim, mode| {
-            let matters = (favour_matters || claim.rule.restricts()) && standing.would_change(&claim, mode);
+        let change = self.each_found_otherwise(case, |found, mode| {
+            let claim = match &found {
+                Matched::Certain(claim) => claim,
+                Matched::Possible(possible) => &possible.0,
+            };
+            let matters = (favour_matters || claim.rule.restricts()) && standing.would_change(claim, mode);
             if matters { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         change.is_break()
@@ -45,18 +49,21 @@ impl RuleSet {
     ) -> Judgement<'s> {
         let schema = case.query.schema();
         let mut whole = standing.clone();
-        self.each_found(case, tables, |claim, mode| {
-            if fit_whole(claim.rule, tables, schema, certainty) {
-                whole.add(claim, mode);
-            }
+        self.each_found(case, tables, |found, mode| match found {
+            Matched::Certain(claim) if fit_whole(claim.rule, tables, schema, certainty) => whole.add(claim, mode),
+            Matched::Certain(_) | Matched::Possible(_) => {}
         });
         let mut judgement = whole.judgement();
         for table in tables {
             let mut one = standing.clone();
-            self.each_found(case, std::slice::from_ref(table), |claim, mode| {
-                if may_fit_one(claim.rule, table, tables, schema, certainty) {
+            self.each_found(case, std::slice::from_ref(table), |found, mode| match found {
+                Matched::Certain(claim) if may_fit_one(claim.rule, table, tables, schema, certainty) => {
                     one.add(claim, mode);
                 }
+                Matched::Possible(claim) if may_fit_one(claim.0.rule, table, tables, schema, certainty) => {
+                    judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+                }
+                Matched::Certain(_) | Matched::Possible(_) => {}
             });
             judgement = judgement.stricter(one.judgement());
         }
@@ -66,18 +73,20 @@ impl RuleSet {
     /// Nothing is known, so each rule is tried by itself: whatever one of them favours hides nothing of another's.
     fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
         let mut judgement = standing.judgement();
-        let mut alone = |claim, mode| {
-            let mut one = standing.clone();
-            one.add(claim, mode);
-            judgement = std::mem::take(&mut judgement).stricter(one.judgement());
+        let mut alone = |found: Matched<'s>, mode| {
+            let claim = match found {
+                Matched::Certain(claim) => PossibleClaim(claim),
+                Matched::Possible(claim) => claim,
+            };
+            judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
         };
-        let found: ControlFlow<()> = self.each_found_otherwise(case, |claim, mode| {
-            alone(claim, mode);
+        let found: ControlFlow<()> = self.each_found_otherwise(case, |found, mode| {
+            alone(found, mode);
             ControlFlow::Continue(())
         });
         debug_assert!(found.is_continue());
-        let by_table = self.index.tables.rules.iter().filter_map(|rule| self.claim(case, *rule, None));
-        by_table.for_each(|(claim, mode)| alone(claim, mode));
+        let by_table = self.index.tables.rules.iter().filter_map(|rule| self.matched(case, *rule, None));
+        by_table.for_each(|(found, mode)| alone(found, mode));
         judgement
     }
 
@@ -86,15 +95,15 @@ impl RuleSet {
         &'s self,
         case: &Case<'_, Q>,
         tables: &[Table],
-        mut found: impl FnMut(Claim<'s>, Mode),
+        mut found: impl FnMut(Matched<'s>, Mode),
     ) {
-        let _: ControlFlow<()> = self.each_found_otherwise(case, |claim, mode| {
-            found(claim, mode);
+        let _: ControlFlow<()> = self.each_found_otherwise(case, |matched, mode| {
+            found(matched, mode);
             ControlFlow::Continue(())
         });
         for rule in tables.iter().flat_map(|table| self.index.tables.find(&table.name)) {
-            if let Some((claim, mode)) = self.claim(case, *rule, None) {
-                found(claim, mode);
+            if let Some((matched, mode)) = self.matched(case, *rule, None) {
+                found(matched, mode);
             }
         }
     }
@@ -103,13 +112,13 @@ impl RuleSet {
     fn each_found_otherwise<'s, Q: Query>(
         &'s self,
         case: &Case<'_, Q>,
-        mut found: impl FnMut(Claim<'s>, Mode) -> ControlFlow<()>,
+        mut found: impl FnMut(Matched<'s>, Mode) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let known = case.candidates.with_tables.iter().map(|candidate| (candidate.rule, Some(candidate.exactness)));
-        let by_query = case.lists.into_iter().flatten().flat_map(|list| &list.with_tables);
+        let by_query = case.lists.iter().flat_map(|list| &list.with_tables);
         for (rule, exactness) in known.chain(by_query.map(|rule| (*rule, None))) {
-            if let Some((claim, mode)) = self.claim(case, rule, exactness) {
-                found(claim, mode)?;
+            if let Some((matched, mode)) = self.matched(case, rule, exactness) {
+                found(matched, mode)?;
             }
         }
         ControlFlow::Continue(())

@@ -81,7 +81,9 @@ fn is_broad(condition: &Condition) -> bool {
         Value::Scope(scope) => !matches!(Pattern::new(&scope.text), Pattern::Part(_) | Pattern::Whole(_)),
         Value::Network(network) => network.prefix_len() != network.max_prefix_len(),
         Value::Table { schema, .. } => schema.is_none(),
-        Value::Text(_) | Value::Class(_) | Value::Fingerprint(_) | Value::Digest(_) | Value::Shape(_) => false,
+        // A class also stands for what may be of it.
+        Value::Class(_) => true,
+        Value::Text(_) | Value::ExactClass(_) | Value::Fingerprint(_) | Value::Digest(_) | Value::Shape(_) => false,
     })
 }
 

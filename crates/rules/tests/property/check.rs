@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use identity::Identity;
-use rules::{Fields, Judgement, MatchingLimits, Mode, Query, Rule, RuleSet, Tables, Timestamp};
-use statement::{Class, Fingerprint, Shapes};
+use rules::{Fields, Judgement, MatchingLimits, Mode, Query, QueryShapes, Rule, RuleSet, Schema, Tables, Timestamp};
+use statement::{Class, Classes, Fingerprints};
 
 use super::oracle::{self, Asked, Expected, Touched};
 use super::subjects;
@@ -41,20 +41,20 @@ impl<'a> Asking<'a> {
 }
 
 impl Query for Asking<'_> {
-    fn schema(&self) -> Option<&[u8]> {
-        self.asked.schema.as_deref()
+    fn schema(&self) -> Schema<'_> {
+        if self.asked.schema_is_unknown { Schema::Unknown } else { Schema::known(self.asked.schema.as_deref()) }
     }
 
-    fn class(&self) -> Class {
-        self.asked.class
+    fn classes(&self) -> Classes {
+        Class::ALL.into_iter().filter(|class| self.asked.classes.contains(class.as_str())).collect()
     }
 
-    fn shapes(&self) -> Shapes {
-        self.asked.shapes
+    fn shapes(&self) -> QueryShapes {
+        QueryShapes { certain: self.asked.certain_shapes, possible: self.asked.shapes }
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        self.asked.fingerprint
+    fn fingerprints(&self) -> &Fingerprints {
+        &self.asked.given
     }
 
     fn tables(&self) -> Tables<'_> {
@@ -190,13 +190,12 @@ fn check_login(set: &RuleSet, case: &oracle::Case) -> bool {
     !judgement.enforced.is_empty()
 }
 
-/// Who is told to be shielded always never owns. Where the tables are unknown each rule on tables is tried by itself, so
-/// there it may.
+/// A rule that is said to be always shielded never owns. Where a fact is in doubt each rule is tried by itself, so there it may.
 fn check_shields(rules: &[Rule], asked: &Asked, now: Timestamp, judgements: &[Judgement]) -> u32 {
     let mut shielded = 0;
     for warning in RuleSet::warnings(rules, &identity::Settings::default(), now) {
         let rules::WarningKind::AlwaysShielded { field: rules::Field::Share, .. } = warning.kind else { continue };
-        if matches!(asked.tables, Touched::Unknown) {
+        if matches!(asked.tables, Touched::Unknown) || asked.is_doubtful {
             continue;
         }
         shielded += 1;

@@ -7,15 +7,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use identity::{Identity, Name};
 use ipnet::IpNet;
 use rules::{Active, Condition, GateName, Key, Mode, Origin, Rule, Share, Timestamp, Value};
-use statement::{Class, Fingerprint, Shapes, Table};
+use statement::{Class, Fingerprint, Fingerprints, Shapes, Table};
 
 /// A statement, with everything known about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) schema: Option<Vec<u8>>,
-    pub(crate) class: Class,
+    /// Some fact has two sides.
+    pub(crate) is_doubtful: bool,
+    /// The schema may be any.
+    pub(crate) schema_is_unknown: bool,
+    pub(crate) classes: BTreeSet<&'static str>,
+    pub(crate) certain_shapes: Shapes,
     pub(crate) shapes: Shapes,
-    pub(crate) fingerprint: Fingerprint,
+    pub(crate) fingerprints: Vec<Fingerprint>,
+    pub(crate) fingerprints_are_complete: bool,
+    /// Made from the two above.
+    pub(crate) given: Fingerprints,
     pub(crate) tables: Touched,
 }
 
@@ -103,8 +111,18 @@ fn login_world<'a>(case: &Case<'a>, with_warned: bool) -> Vec<Fitting<'a>> {
             matches!(condition.key, Key::Scope | Key::User | Key::Address | Key::Schema | Key::Listener | Key::Attr(_))
         })
     };
+    // A login says which schema it wants.
+    let asked = Asked { schema_is_unknown: false, ..case.asked.clone() };
+    let known = Case {
+        rules: case.rules,
+        identity: case.identity,
+        asked: &asked,
+        now: case.now,
+        default_mode: case.default_mode,
+        digests: case.digests,
+    };
     let counting = case.rules.iter().filter(|rule| of_connection(rule) && counts(rule, case, with_warned));
-    counting.filter_map(|rule| fit(rule, case, &TheTables::None)).collect()
+    counting.filter_map(|rule| fit(rule, &known, &TheTables::None, Sure::Certainly)).collect()
 }
 
 /// A rule that matches, and how exactly: per condition.
@@ -131,12 +149,19 @@ enum TheTables<'a> {
     None,
 }
 
+/// How sure a match must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Sure {
+    Certainly,
+    Perhaps,
+}
+
 /// The sets of rules whose outcomes are compared; the strictest stands. The statement as a whole, and for each of its tables
 /// the statement as if it touched only that. If the tables are unknown, each rule on tables is alone with the rules without.
 fn worlds<'a>(case: &Case<'a>, with_warned: bool) -> Vec<Vec<Fitting<'a>>> {
     let world = |tables: &TheTables| -> Vec<Fitting<'a>> {
         let counting = case.rules.iter().filter(|rule| counts(rule, case, with_warned));
-        counting.filter_map(|rule| fit(rule, case, tables)).collect()
+        counting.filter_map(|rule| fit(rule, case, tables, Sure::Certainly)).collect()
     };
     let mut worlds = vec![world(&TheTables::Whole)];
     match &case.asked.tables {
@@ -145,7 +170,31 @@ fn worlds<'a>(case: &Case<'a>, with_warned: bool) -> Vec<Vec<Fitting<'a>>> {
         }
         Touched::Unknown => worlds.extend(case.rules.iter().map(|rule| world(&TheTables::Only(&rule.id)))),
     }
+    worlds.extend(case.rules.iter().filter_map(|rule| perhaps(rule, case, with_warned)));
     worlds
+}
+
+/// A rule that may match is alone with those that certainly do, rules on tables left out.
+fn perhaps<'a>(rule: &'a Rule, case: &Case<'a>, with_warned: bool) -> Option<Vec<Fitting<'a>>> {
+    let keys_are_certain = fit(rule, case, &TheTables::Only(&rule.id), Sure::Certainly).is_some();
+    if !counts(rule, case, with_warned) || keys_are_certain {
+        return None;
+    }
+    let fitting = match &case.asked.tables {
+        Touched::Unknown => fit(rule, case, &TheTables::Only(&rule.id), Sure::Perhaps)?,
+        Touched::Known(tables) | Touched::Among(tables) => match uses_tables(rule) {
+            false => fit(rule, case, &TheTables::None, Sure::Perhaps)?,
+            true => tables.iter().find_map(|table| fit(rule, case, &TheTables::One(table), Sure::Perhaps))?,
+        },
+    };
+    let others = case.rules.iter().filter(|other| other.id != rule.id && !uses_tables(other));
+    let others = others.filter(|other| counts(other, case, with_warned));
+    let others = others.filter_map(|other| fit(other, case, &TheTables::None, Sure::Certainly));
+    Some(others.chain([fitting]).collect())
+}
+
+fn uses_tables(rule: &Rule) -> bool {
+    rule.matching.conditions.iter().chain(&rule.matching.not).any(|condition| condition.key == Key::Table)
 }
 
 fn counts(rule: &Rule, case: &Case, with_warned: bool) -> bool {
@@ -169,20 +218,22 @@ pub(crate) fn is_active(active: &Active, now: Timestamp) -> bool {
     }
 }
 
-fn fit<'a>(rule: &'a Rule, case: &Case, tables: &TheTables) -> Option<Fitting<'a>> {
+fn fit<'a>(rule: &'a Rule, case: &Case, tables: &TheTables, sure: Sure) -> Option<Fitting<'a>> {
     let mut fits = Vec::new();
     for condition in &rule.matching.conditions {
         fits.push(if condition.key == Key::Table {
             holds_for_tables(rule, condition, case, tables).then_some(Fit::Exact)?
         } else {
-            holds(condition, case)?
+            holds(condition, case, sure)?
         });
     }
     for condition in &rule.matching.not {
         let holds = if condition.key == Key::Table {
             leaves_out(rule, condition, case, tables)
         } else {
-            holds(condition, case).is_some()
+            // What perhaps holds does not certainly not hold.
+            let opposite = if sure == Sure::Certainly { Sure::Perhaps } else { Sure::Certainly };
+            holds(condition, case, opposite).is_some()
         };
         if holds {
             return None;
@@ -192,13 +243,83 @@ fn fit<'a>(rule: &'a Rule, case: &Case, tables: &TheTables) -> Option<Fitting<'a
 }
 
 /// How the best value fits.
-fn holds(condition: &Condition, case: &Case) -> Option<Fit> {
+fn holds(condition: &Condition, case: &Case, sure: Sure) -> Option<Fit> {
+    if matches!(condition.key, Key::Schema | Key::Class | Key::Shape | Key::Fingerprint) {
+        let holds = match sure {
+            Sure::Certainly => certainly_asked(condition, case),
+            Sure::Perhaps => perhaps_asked(condition, case),
+        };
+        return holds.then_some(Fit::Exact);
+    }
     let fits: Vec<Fit> = condition.values.iter().filter_map(|value| value_fits(&condition.key, value, case)).collect();
     fits.into_iter().max_by(|one, other| compare_fits(&[*one], &[*other]))
 }
 
+/// Every statement in every reading fits one of the values.
+fn certainly_asked(condition: &Condition, case: &Case) -> bool {
+    let asked = case.asked;
+    let any = |fits: &dyn Fn(&Value) -> bool| condition.values.iter().any(fits);
+    match condition.key {
+        Key::Schema => !asked.schema_is_unknown && any(&|value| is_schema(value, asked)),
+        Key::Class => {
+            !asked.classes.is_empty() && asked.classes.iter().all(|class| any(&|value| is_class(value, class)))
+        }
+        Key::Shape => any(&|value| matches!(value, Value::Shape(shape) if asked.certain_shapes.contains(*shape))),
+        _ => {
+            let is = |fingerprint: &Fingerprint| any(&|value| is_fingerprint(value, *fingerprint, case));
+            asked.fingerprints_are_complete && asked.fingerprints.iter().all(is)
+        }
+    }
+}
+
+/// Some statement in some reading fits one of the values.
+fn perhaps_asked(condition: &Condition, case: &Case) -> bool {
+    let asked = case.asked;
+    let any = |fits: &dyn Fn(&Value) -> bool| condition.values.iter().any(fits);
+    match condition.key {
+        Key::Schema => asked.schema_is_unknown || any(&|value| is_schema(value, asked)),
+        Key::Class => asked.classes.iter().any(|class| any(&|value| may_be_class(value, class))),
+        Key::Shape => any(&|value| matches!(value, Value::Shape(shape) if asked.shapes.contains(*shape))),
+        _ => {
+            let is = |fingerprint: &Fingerprint| any(&|value| is_fingerprint(value, *fingerprint, case));
+            // A digest that was not learnt yet matches nothing.
+            let is_learnt = any(&|value| match value {
+                Value::Digest(digest) => (case.digests)(digest).is_some(),
+                _ => true,
+            });
+            (!asked.fingerprints_are_complete && is_learnt) || asked.fingerprints.iter().any(is)
+        }
+    }
+}
+
+fn is_schema(value: &Value, asked: &Asked) -> bool {
+    matches!(value, Value::Text(text) if asked.schema.as_deref() == Some(text))
+}
+
+fn is_class(value: &Value, class: &str) -> bool {
+    matches!(value, Value::Class(named) | Value::ExactClass(named) if named.as_str() == class)
+}
+
+/// As the specification has it: an unknown text may be anything, and a routine may read, write and define.
+fn may_be_class(value: &Value, class: &str) -> bool {
+    let Value::Class(named) = value else { return is_class(value, class) };
+    match class {
+        "unparsed" => *named != Class::Control,
+        "call" => matches!(named, Class::Read | Class::Write | Class::Call | Class::Ddl),
+        _ => named.as_str() == class,
+    }
+}
+
+fn is_fingerprint(value: &Value, fingerprint: Fingerprint, case: &Case) -> bool {
+    match value {
+        Value::Fingerprint(known) => *known == fingerprint,
+        Value::Digest(digest) => (case.digests)(digest) == Some(fingerprint),
+        _ => false,
+    }
+}
+
 fn value_fits(key: &Key, value: &Value, case: &Case) -> Option<Fit> {
-    let (identity, asked) = (case.identity, case.asked);
+    let identity = case.identity;
     let exact = |holds: bool| holds.then_some(Fit::Exact);
     match (key, value) {
         (Key::Scope, Value::Scope(scope)) => {
@@ -221,11 +342,6 @@ fn value_fits(key: &Key, value: &Value, case: &Case) -> Option<Fit> {
         (Key::Attr(name), Value::Text(text)) => exact(identity.attrs.get(name.as_bytes()) == Some(text)),
         (Key::Tag(name), Value::Text(text)) => exact(identity.tags.get(name.as_bytes()) == Some(text)),
         (Key::QueryAttr(name), Value::Text(text)) => exact(identity.query_attrs.get(name.as_bytes()) == Some(text)),
-        (Key::Schema, Value::Text(text)) => exact(asked.schema.as_deref() == Some(text)),
-        (Key::Class, Value::Class(class)) => exact(asked.class == *class),
-        (Key::Shape, Value::Shape(shape)) => exact(asked.shapes.contains(*shape)),
-        (Key::Fingerprint, Value::Fingerprint(fingerprint)) => exact(asked.fingerprint == *fingerprint),
-        (Key::Fingerprint, Value::Digest(digest)) => exact((case.digests)(digest) == Some(asked.fingerprint)),
         _ => panic!("{key} cannot be {value:?}"),
     }
 }

@@ -8,7 +8,7 @@ use rules::{
     Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
     Timestamp, Value,
 };
-use statement::{Class, Fingerprint, Shapes, Table};
+use statement::{Class, Fingerprint, Fingerprints, Shapes, Table};
 
 use super::oracle::{Asked, Touched, network};
 
@@ -193,6 +193,7 @@ fn value(dice: &mut impl Dice, key: &Key) -> Value {
         Key::Address => Value::Network(network(dice.pick(&NETWORKS))),
         Key::Schema => text(dice.pick(&SCHEMAS)),
         Key::Listener => text(dice.pick(&LISTENERS).as_bytes()),
+        Key::Class if dice.one_in(4) => Value::ExactClass(dice.pick(&Class::ALL)),
         Key::Class => Value::Class(dice.pick(&Class::ALL)),
         Key::Fingerprint if dice.one_in(3) => Value::Digest(dice.pick(&["known", "unknown"]).into()),
         Key::Fingerprint => Value::Fingerprint(Fingerprint(dice.below(3) as u128)),
@@ -216,11 +217,31 @@ pub(crate) fn asked(dice: &mut impl Dice) -> Asked {
     let mut tables: Vec<Table> = (0..count).map(|_| table(dice)).collect();
     tables.sort();
     tables.dedup();
+    let is_doubtful = dice.one_in(3);
+    let shapes = Shapes::from_bits_truncate(u8::try_from(dice.below(8)).unwrap());
+    let count = if is_doubtful { dice.below(4) } else { 1 };
+    let fingerprints: Vec<Fingerprint> = (0..count.max(1)).map(|_| Fingerprint(dice.below(3) as u128)).collect();
+    let is_complete = !(is_doubtful && dice.one_in(3));
+    let given = match (&*fingerprints, is_complete) {
+        (_, false) => Fingerprints::unknown(),
+        ([one], true) => Fingerprints::one(*one),
+        (several, true) => Fingerprints::of_statements(several.into()),
+    };
+    let schema_is_unknown = is_doubtful && dice.one_in(3);
     Asked {
-        schema: (!dice.one_in(3)).then(|| dice.pick(&SCHEMAS).to_vec()),
-        class: dice.pick(&Class::ALL),
-        shapes: Shapes::from_bits_truncate(u8::try_from(dice.below(8)).unwrap()),
-        fingerprint: Fingerprint(dice.below(3) as u128),
+        schema: (!schema_is_unknown && !dice.one_in(3)).then(|| dice.pick(&SCHEMAS).to_vec()),
+        is_doubtful,
+        schema_is_unknown,
+        classes: (0..count.max(1)).map(|_| dice.pick(&Class::ALL).as_str()).collect(),
+        certain_shapes: if is_doubtful {
+            shapes & Shapes::from_bits_truncate(u8::try_from(dice.below(8)).unwrap())
+        } else {
+            shapes
+        },
+        shapes,
+        fingerprints: if is_complete { fingerprints } else { Vec::new() },
+        fingerprints_are_complete: is_complete,
+        given,
         tables: match dice.below(8) {
             0 => Touched::Unknown,
             1 => Touched::Among(tables),

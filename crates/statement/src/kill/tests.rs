@@ -4,6 +4,7 @@ use crate::{Charset, Server};
 const MODE: Mode = Mode {
     no_backslash_escapes: false,
     ansi_quotes: false,
+    brackets: false,
     server: Server::MySql(90_704),
     extent: Extent::Whole,
     charset: Charset::Plain,
@@ -167,7 +168,8 @@ fn translation() {
             Some("KILL 5; KILL 5; SELECT 2147483653; KILL 6 "),
         ),
     ] {
-        let translated = translate(sql.as_bytes(), MODE, lookup);
+        let targets: Vec<_> = find(sql.as_bytes(), MODE).collect();
+        let translated = translate(sql.as_bytes(), &targets, lookup);
         assert_eq!(translated.as_deref(), expected.map(str::as_bytes), "{sql}");
     }
 }

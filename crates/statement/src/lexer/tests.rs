@@ -3,6 +3,7 @@ use super::*;
 const MYSQL: Mode = Mode {
     no_backslash_escapes: false,
     ansi_quotes: false,
+    brackets: false,
     server: Server::MySql(90_704),
     extent: Extent::Whole,
     charset: Charset::Plain,

@@ -1,13 +1,19 @@
 use super::*;
-use crate::{Charset, Extent, Server};
+use crate::{Charset, Extent, Mode, Server};
 
 const MODE: Mode = Mode {
     no_backslash_escapes: false,
     ansi_quotes: false,
+    brackets: false,
     server: Server::MySql(90_704),
     extent: Extent::Whole,
     charset: Charset::Plain,
 };
+
+/// The effect of a text with one reading.
+fn effect(sql: &[u8], mode: Mode) -> LockEffect {
+    crate::scan(sql, mode).locks.possible
+}
 
 /// The state after these texts, each answered with OK: letters for what is held, then the number of user locks.
 fn after(texts: &[&str]) -> String {

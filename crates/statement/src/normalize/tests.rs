@@ -4,6 +4,7 @@ use crate::{Server, fingerprint};
 const MODE: Mode = Mode {
     no_backslash_escapes: false,
     ansi_quotes: false,
+    brackets: false,
     server: Server::MySql(90_704),
     extent: crate::Extent::Whole,
     charset: crate::Charset::Plain,

@@ -1,11 +1,12 @@
-use super::{Outcome, Parsed, parse_in};
+use super::{Outcome, Parsed, parse_all, parse_one};
 use crate::fingerprint::spelling;
-use crate::{Class, Fingerprint, Mode, scan};
+use crate::scan::Readings;
+use crate::{Class, Mode, Scan};
 use memchr::memchr;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
 
-/// What was parsed before, by fingerprint: for 10,000 of them, and those that are not asked for leave first.
+/// What was parsed before, by spelling: for 10,000 texts; those that are not asked for leave first.
 #[derive(Debug)]
 pub struct ParseCache {
     parsed: Cache<Key, Arc<Parsed>>,
@@ -13,15 +14,13 @@ pub struct ParseCache {
 
 const CAPACITY: usize = 10_000;
 
-/// All that an answer depends on. Two texts of one fingerprint may touch and call different things: `user` and `system_user` are
-/// synonyms to MySQL's digests, and `count(1)` is the server's where `count (1)` is not. And the class may come from a
-/// literal: in EXECUTE IMMEDIATE, or where the text can be read in two ways.
+/// All that an answer depends on. A fingerprint would not do: `user` and `system_user` are synonyms to MySQL's digests, and
+/// `count(1)` is the server's where `count (1)` is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
-    fingerprint: Fingerprint,
     spelling: u128,
-    class: Class,
     mode: Mode,
+    is_control: bool,
 }
 
 impl Default for ParseCache {
@@ -35,25 +34,33 @@ impl ParseCache {
         Self::default()
     }
 
-    /// `fingerprint` must be the text's own, in this mode.
-    pub fn get_or_parse(&self, fingerprint: Fingerprint, sql: &[u8], mode: Mode) -> Arc<Parsed> {
-        let parsed = self.get_or_parse_in(fingerprint, sql, mode);
+    /// The tables of a scanned text and its calls, from the parser where they are not known already.
+    pub fn get_or_parse(&self, scan: &Scan, sql: &[u8]) -> Arc<Parsed> {
+        match &scan.readings {
+            Readings::TooMany => Arc::new(Parsed::unknown()),
+            Readings::One(mode) if scan.statements <= 1 && scan.text_is_known() => self.one(scan, sql, *mode),
+            Readings::One(_) | Readings::Several(_) => Arc::new(parse_all(scan, sql)),
+        }
+    }
+
+    /// A text that cannot be read as it is may be one under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
+    fn one(&self, scan: &Scan, sql: &[u8], mode: Mode) -> Arc<Parsed> {
+        let is_control = scan.class == Class::Control;
+        let parsed = self.one_in(sql, mode, is_control);
         if parsed.outcome == Outcome::Read || memchr(b'"', sql).is_none() {
             return parsed;
         }
-        // The names in double quotes are literals to the fingerprint, so they need one in which they are not.
-        let other = Mode { ansi_quotes: !mode.ansi_quotes, ..mode };
-        let other = self.get_or_parse_in(crate::fingerprint(sql, other), sql, other);
+        let other = self.one_in(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode }, is_control);
         if other.outcome == Outcome::Read { other } else { parsed }
     }
 
-    fn get_or_parse_in(&self, fingerprint: Fingerprint, sql: &[u8], mode: Mode) -> Arc<Parsed> {
-        let key = Key { fingerprint, spelling: spelling(sql, mode), class: scan(sql, mode).class, mode };
+    fn one_in(&self, sql: &[u8], mode: Mode, is_control: bool) -> Arc<Parsed> {
+        let key = Key { spelling: spelling(sql, mode), mode, is_control };
         if let Some(parsed) = self.parsed.get(&key) {
             return parsed;
         }
-        // Two at once parse twice: nobody waits for a text of somebody else.
-        let parsed = Arc::new(parse_in(sql, mode));
+        // Two at once parse twice: no session waits for a text of another.
+        let parsed = Arc::new(parse_one(sql, mode, is_control));
         self.parsed.insert(key, Arc::clone(&parsed));
         parsed
     }

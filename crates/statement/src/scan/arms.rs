@@ -33,6 +33,11 @@ impl Arms {
         self.state = State::Expected;
     }
 
+    /// No arm can begin any more: the text is an INSERT … VALUES, or none that has shapes.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Nothing)
+    }
+
     /// VALUES and SET of an INSERT: what follows are no arms.
     pub(super) fn expect_none(&mut self) {
         if matches!(self.state, State::Expected) {

@@ -1,8 +1,8 @@
 //! What the rest of a statement holds, whatever its first word is.
 
-use super::Listener;
 use super::arms::Arms;
 use super::keyword::Keyword;
+use super::reader::Listener;
 use super::seen::{Seen, Set};
 use crate::starts::SEMICOLON;
 use crate::words::{Own, look_up};
@@ -29,14 +29,22 @@ pub(super) struct Found {
     pub(super) qualified: bool,
     /// GET_LOCK and its like.
     pub(super) takes_lock: bool,
+    /// A call that takes or releases such a lock.
+    pub(super) lock_call: bool,
     pub(super) shapes: Shapes,
+    /// Nothing behind the last token can change the shapes.
+    pub(super) shapes_are_settled: bool,
 }
 
-/// Whether the statement has shapes.
+/// What the first token of a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
-    Shapes,
-    NoShapes,
+pub(super) enum Start {
+    /// The first word of a query or a change.
+    Statement,
+    /// That of one that is only explained.
+    StatementWithoutShapes,
+    /// Behind the first words of another statement, where INSERT and REPLACE are functions.
+    Expression,
 }
 
 const BEGINNINGS: Set = Set::of([Seen::NOTHING, Seen::OPEN]);
@@ -67,10 +75,10 @@ const BEFORE_DEFINITIONS: Set = Set::of([
 pub(super) fn read(
     lexer: &mut Lexer<'_>,
     first: Option<Token>,
-    kept: Kept,
+    start: Start,
     calls: &mut Listener<'_>,
 ) -> (Found, usize) {
-    let mut body = Body::new(lexer.sql(), kept, lexer.mode().server);
+    let mut body = Body::new(lexer.sql(), start, lexer.mode().server);
     let mut end = 0;
     let mut token = first;
     while let Some(current) = token
@@ -128,18 +136,19 @@ enum Parentheses {
 }
 
 impl<'a> Body<'a> {
-    fn new(sql: &'a [u8], kept: Kept, server: Server) -> Self {
+    fn new(sql: &'a [u8], start: Start, server: Server) -> Self {
         let mut arms = Arms::default();
-        if kept == Kept::Shapes {
+        if start == Start::Statement {
             arms.expect();
         }
+        let before = if start == Start::Expression { Seen::SYMBOL } else { Seen::NOTHING };
         Self {
             sql,
             server,
             found: Found::default(),
             arms,
             depth: 0,
-            before: [Seen::NOTHING; 2],
+            before: [before, Seen::NOTHING],
             name: None,
             target: false,
             open: [Parentheses::Plain; 32],
@@ -189,6 +198,7 @@ impl<'a> Body<'a> {
     }
 
     fn end(mut self) -> Found {
+        self.found.shapes_are_settled = self.arms.is_settled();
         self.found.shapes = self.arms.end();
         self.found.writes |= self.before[0].is_in(CHANGES);
         self.found
@@ -341,7 +351,10 @@ impl<'a> Body<'a> {
         }
         let known = look_up(text);
         self.found.heavy |= known.is_some_and(|known| !known.is_free());
-        self.found.takes_lock |= is("GET_LOCK") || is("SERVICE_GET_READ_LOCKS") || is("SERVICE_GET_WRITE_LOCKS");
+        let takes_lock = is("GET_LOCK") || is("SERVICE_GET_READ_LOCKS") || is("SERVICE_GET_WRITE_LOCKS");
+        self.found.takes_lock |= takes_lock;
+        self.found.lock_call |=
+            takes_lock || is("RELEASE_LOCK") || is("RELEASE_ALL_LOCKS") || is("SERVICE_RELEASE_LOCKS");
         if name.place == Place::Definition {
             return Parentheses::Plain;
         }

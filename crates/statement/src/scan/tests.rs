@@ -1,5 +1,5 @@
 use super::*;
-use crate::Server;
+use crate::{Charset, Extent, Server};
 
 mod classes;
 mod comments;
@@ -10,6 +10,7 @@ mod readings;
 const MYSQL: Mode = Mode {
     no_backslash_escapes: false,
     ansi_quotes: false,
+    brackets: false,
     server: Server::MySql(90_704),
     extent: Extent::Whole,
     charset: Charset::Plain,
@@ -26,9 +27,9 @@ fn shown(scan: &Scan) -> String {
     add(scan.commits_implicitly, "commits");
     add(scan.crosses_boundary, "crosses");
     add(scan.takes_lock, "lock");
-    add(scan.doubt == Doubt::Functions, "doubt");
+    add(scan.doubts.contains(Doubts::FUNCTIONS), "doubt");
     for (name, shape) in Shapes::NAMES {
-        add(scan.shapes.contains(shape), name);
+        add(scan.shapes.contains(shape) && !scan.doubts.contains(Doubts::UNSEEN), name);
     }
     words.join(" ")
 }

@@ -1,10 +1,11 @@
 //! What a statement is by its first words.
 
-use super::body::Kept;
 use super::keyword::Keyword;
-use super::{NamedStatement, Reader, Source, TransactionEffect, set};
+use super::reader::Reader;
+use super::readings::ModeChange;
+use super::{Doubts, NamedStatement, Source, TransactionEffect, set};
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
-use crate::{CharsetChange, Class, Kind, Token};
+use crate::{Class, Kind, Token};
 
 /// What the first words say. The rest of the statement can only make it stricter.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub(super) enum Rest {
     Irrelevant,
     /// It may lock, write, and need no table.
     Query,
+    /// The same of the expressions of DO.
+    Expressions,
     /// It writes already; only a call matters, and its shape.
     Change,
     /// Only a call matters.
@@ -35,15 +38,6 @@ pub(super) enum Rest {
     Show,
     /// EXPLAIN runs what stands in FROM, with its functions (checked on both servers).
     Explain,
-}
-
-impl Rest {
-    pub(super) fn kept(self) -> Kept {
-        match self {
-            Rest::Query | Rest::Change => Kept::Shapes,
-            Rest::Irrelevant | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => Kept::NoShapes,
-        }
-    }
 }
 
 impl Verb {
@@ -138,17 +132,14 @@ impl Reader<'_> {
             b"explain" | b"describe" | b"desc" => self.explain(),
             b"do" => {
                 let second = self.next();
-                Verb::new(Class::Read, Rest::Query, second)
+                Verb::new(Class::Read, Rest::Expressions, second)
             }
-            b"call" => {
-                self.changes.sql_mode = true;
-                self.changes.charset = true;
-                Verb { class: Class::Call, ..Verb::unparsed(Some(first)) }
-            }
+            b"call" => Verb { class: Class::Call, ..Verb::unparsed(Some(first)) },
             b"prepare" => self.prepare(),
             b"execute" => self.execute(),
             b"deallocate" => self.deallocate(),
             b"kill" => {
+                self.scan.may_kill = true;
                 let second = self.next();
                 Verb::new(Class::Control, Rest::Values, second)
             }
@@ -219,6 +210,7 @@ impl Reader<'_> {
         if self.lexer.is(first, "ROLLBACK") && self.is_any(token, &["TO"]) {
             return Verb::control(token);
         }
+        self.scan.rolls_back |= self.scan.statements == 1 && self.lexer.is(first, "ROLLBACK");
         let mut effect = TransactionEffect::Ends;
         if self.is_any(token, &["AND"]) {
             token = self.next();
@@ -252,6 +244,7 @@ impl Reader<'_> {
     }
 
     fn set(&mut self) -> Result<Verb, Option<Token>> {
+        self.scan.begins_with_set |= self.scan.statements == 1;
         let settings = set::read(self.lexer.clone());
         let second = self.next();
         if self.is_any(second, &["STATEMENT"]) {
@@ -260,9 +253,9 @@ impl Reader<'_> {
         if settings.account {
             return Ok(Verb::committing(Class::Ddl, second));
         }
-        self.changes.sql_mode |= settings.sql_mode;
+        self.change.sql_mode |= settings.sql_mode;
         if let Some(charset) = settings.charset {
-            self.changes.charset = true;
+            self.change.charset = Some(charset);
             self.scan.charset = Some(charset);
         }
         let transaction = match settings.autocommit {
@@ -286,6 +279,7 @@ impl Reader<'_> {
     }
 
     fn use_schema(&mut self) -> Verb {
+        self.scan.changes_schema = true;
         let second = self.next();
         if let Some(name) = second.filter(|name| matches!(name.kind, Kind::Word | Kind::QuotedWord | Kind::String)) {
             let third = self.next();
@@ -451,8 +445,6 @@ impl Reader<'_> {
 
     /// EXECUTE name [USING …], or MariaDB's EXECUTE IMMEDIATE 'text'.
     fn execute(&mut self) -> Verb {
-        self.changes.sql_mode = true;
-        self.changes.charset = true;
         let Some(name) = self.statement_name() else { return Verb::unparsed(None) };
         let after = self.next();
         let is_immediate =
@@ -473,10 +465,12 @@ impl Reader<'_> {
         };
         match self.scan_literal(&text) {
             Some(inner) => {
-                if inner.charset.is_some() {
-                    self.scan.charset = inner.charset.or(Some(CharsetChange::Unknown));
-                }
-                self.scan.doubt = self.scan.doubt.or(inner.doubt);
+                self.change = ModeChange { sql_mode: true, charset: inner.charset };
+                self.scan.charset = inner.charset.or(self.scan.charset);
+                self.scan.changes_schema |= inner.changes_schema;
+                self.scan.doubts |= inner.doubts;
+                self.scan.classes = self.scan.classes.union(inner.classes);
+                self.scan.doubts |= Doubts::UNSEEN;
                 Verb {
                     transaction: inner.transaction,
                     commits: inner.commits_implicitly,

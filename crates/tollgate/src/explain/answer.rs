@@ -8,7 +8,7 @@ use admission::unit::{Bound, Turn};
 use health::Aggregate;
 use identity::{Identity, Pairs};
 use serde_json::{Map, Value as Json, json};
-use statement::Shapes;
+use statement::{Class, Doubts, Shapes};
 
 pub(crate) fn answer(explained: &Explanation) -> Json {
     let shapes = Shapes::NAMES.iter().filter(|(_, shape)| explained.shapes.contains(*shape));
@@ -27,9 +27,12 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
         "conflicts": explained.conflicts,
         "statement": explained.normalised,
         "class": explained.class.to_string(),
+        "classes": explained.classes.iter().map(Class::as_str).collect::<Vec<&str>>(),
+        "doubts": doubts(explained.doubts),
         "shapes": shapes,
         "tables": tables,
-        "fingerprint": explained.fingerprint.to_string(),
+        "fingerprint": explained.fingerprints.first().map(ToString::to_string),
+        "fingerprints": explained.fingerprints.iter().map(ToString::to_string).collect::<Vec<String>>(),
         "unit": turn(&explained.turn),
         "judgements": explained.judgements.iter().map(judged).collect::<Vec<Json>>(),
         "owners": owned(&explained.owners),
@@ -40,6 +43,19 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
         "error": explained.refusal.as_ref().map(error),
         "gate_error": explained.gate_refusal.as_ref().map(error),
     })
+}
+
+/// Why a fact of the statement is not certain: a name, and a sentence.
+fn doubts(doubts: Doubts) -> Vec<Json> {
+    let sentence = |doubt: Doubts| match doubt {
+        Doubts::READINGS => "its bytes can be read in more than one way: by sql_mode, by character set, or by version",
+        Doubts::CUT => "it is longer than limits.inspect: the rest is not seen",
+        Doubts::FUNCTIONS => "it may call a function that is not the server's own",
+        Doubts::ROUTINE => "it calls a routine, whose statements are not in the text",
+        _ => "its text, or a part of it, is not seen or not understood",
+    };
+    let found = Doubts::NAMES.into_iter().filter(|(_, doubt)| doubts.contains(*doubt));
+    found.map(|(name, doubt)| json!({ "doubt": name, "because": sentence(doubt) })).collect()
 }
 
 fn error(refusal: &Refusal) -> Json {

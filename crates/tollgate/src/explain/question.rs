@@ -7,7 +7,8 @@ use admission::explain::Explanation;
 use admission::port::{Client, SessionState};
 use config::Plan;
 use serde_json::{Map, Value as Json};
-use statement::{Charset, Mode};
+use session::{Part, SessionText, Source, StatementsPerText};
+use statement::{Charset, Server};
 
 /// Names with their values, in the order in which they were given.
 type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
@@ -22,10 +23,11 @@ pub(crate) struct Question {
     attrs: Attributes,
     query_attrs: Attributes,
     schema: Option<String>,
+    charset: Charset,
     session: SessionState,
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "sql",
     "user",
     "address",
@@ -34,6 +36,7 @@ const KEYS: [&str; 11] = [
     "attrs",
     "query_attrs",
     "schema",
+    "charset",
     "in_transaction",
     "autocommit",
     "holds_locks",
@@ -65,6 +68,7 @@ impl Question {
             attrs: pairs(keys, "attrs")?,
             query_attrs: pairs(keys, "query_attrs")?,
             schema: text(keys, "schema")?,
+            charset: charset(text(keys, "charset")?)?,
             session: SessionState {
                 in_transaction: is(keys, "in_transaction", false)?,
                 autocommit: is(keys, "autocommit", true)?,
@@ -82,10 +86,18 @@ impl Question {
             certificate: self.certificate.as_deref(),
             attributes: &self.attrs,
             database: self.schema.as_deref().map(str::as_bytes),
-            charset: Charset::default(),
         };
-        keeper.explain(&client, self.sql.as_bytes(), Mode::default(), self.session, &self.query_attrs)
+        let session = SessionText::new(Server::Unknown, self.charset, StatementsPerText::Several);
+        let scan = session.read(self.sql.as_bytes(), Source::Query, Part::Whole, false);
+        keeper.explain(&client, self.sql.as_bytes(), &scan, self.session, &self.query_attrs)
     }
+}
+
+/// The client's character set, by its name.
+fn charset(name: Option<String>) -> Result<Charset, String> {
+    let Some(name) = name else { return Ok(Charset::default()) };
+    let unknown = || format!("`{name}` is not a client's character set; write one such as utf8mb4 or latin1");
+    Charset::named(name.as_bytes()).ok_or_else(unknown)
 }
 
 fn text(keys: &Map<String, Json>, key: &str) -> Result<Option<String>, String> {

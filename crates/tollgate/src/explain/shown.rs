@@ -19,6 +19,7 @@ pub(super) fn shown(answer: &Json, style: &Style) -> String {
     line("conflicts", conflicts(answer));
     line("statement", text(answer, "statement"));
     line("class", text(answer, "class"));
+    line("in doubt", doubts(answer));
     line("shapes", list(answer, "shapes"));
     line(
         "tables",
@@ -37,6 +38,15 @@ pub(super) fn shown(answer: &Json, style: &Style) -> String {
         out.push_str(&rules(judged, style));
     }
     out + &gates(answer, style) + &verdict(answer, judgements.len(), style)
+}
+
+/// Why a fact of the statement is not certain, and which classes it may have then.
+fn doubts(answer: &Json) -> String {
+    let because: Vec<String> = items(answer, "doubts").iter().map(|doubt| text(doubt, "because")).collect();
+    if because.is_empty() {
+        return String::new();
+    }
+    format!("{}; it may be {}", because.join("; "), list(answer, "classes"))
 }
 
 /// Every gate: what it measures against what threshold, and what it would do with this.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use admission::port::{Admission, Ask, Client, Gate, Outcome, SessionState, Verdict};
 use serde_json::Value as Json;
-use statement::{Charset, Mode};
 
 use super::*;
 
@@ -45,20 +44,19 @@ fn client(user: &str) -> Client<'_> {
         certificate: None,
         attributes: &[],
         database: None,
-        charset: Charset::default(),
     }
 }
 
 /// Asks so many statements, and answers those that pass.
 fn ask(gate: &mut dyn Gate, user: &str, statements: usize) {
     let payload = b"\x03SELECT * FROM t";
+    let scan = statement::scan(b"SELECT * FROM t", statement::Mode::default());
     for _ in 0..statements {
         let verdict = gate.ask(&Ask {
             client: client(user),
             command: wire::Command::Query,
             payload,
-            sql: payload.get(1..),
-            mode: Mode::default(),
+            sql: payload.get(1..).map(|sql| (sql, &scan)),
             note: None,
             attributes: None,
             session: SESSION,

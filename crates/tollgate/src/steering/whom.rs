@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use admission::policy::Policy;
 use admission::stats::ClientStats;
 use identity::{Connection, Identity};
-use rules::{CompiledRule, Field, Judgement, Key, Mode, Outcome, Query, Rule, Tables, Timestamp};
+use rules::{CompiledRule, Field, Judgement, Key, Mode, Outcome, Query, QueryShapes, Rule, Schema, Tables, Timestamp};
 use serde_json::{Value as Json, json};
-use statement::{Class, Fingerprint, Shapes};
+use statement::{Class, Classes, Fingerprint, Fingerprints, Shapes};
 
 use super::Steering;
 
@@ -106,7 +106,7 @@ fn asking(
     class: Class,
     now: Timestamp,
 ) -> Found {
-    let query = SomeQuery(class);
+    let query = SomeQuery { class, fingerprints: Fingerprints::one(Fingerprint(0)) };
     let rules = &policy.rules;
     let judge = |who: &Identity| rules.judge(&rules.candidates(who), who, &query, now, Mode::Enforce);
     let judgement: Judgement<'_> = match trusted {
@@ -169,23 +169,26 @@ fn trusted(policy: &Policy, claimed: &Identity) -> Option<Identity> {
 }
 
 /// Any statement of a class, of which nothing else is known.
-struct SomeQuery(Class);
+struct SomeQuery {
+    class: Class,
+    fingerprints: Fingerprints,
+}
 
 impl Query for SomeQuery {
-    fn schema(&self) -> Option<&[u8]> {
-        None
+    fn schema(&self) -> Schema<'_> {
+        Schema::None
     }
 
-    fn class(&self) -> Class {
-        self.0
+    fn classes(&self) -> Classes {
+        Classes::of(self.class)
     }
 
-    fn shapes(&self) -> Shapes {
-        Shapes::empty()
+    fn shapes(&self) -> QueryShapes {
+        QueryShapes { certain: Shapes::empty(), possible: Shapes::empty() }
     }
 
-    fn fingerprint(&self) -> Fingerprint {
-        Fingerprint(0)
+    fn fingerprints(&self) -> &Fingerprints {
+        &self.fingerprints
     }
 
     fn tables(&self) -> Tables<'_> {

@@ -3,7 +3,7 @@
 use crate::stage::{At, Session, Stage};
 
 async fn session() -> (Stage, Session) {
-    let stage = Stage::new(&["r | class=write,unparsed | ratio=1 reject"]);
+    let stage = Stage::new(&["r | class==write,=unparsed | ratio=1 reject"]);
     let mut session = stage.login("app");
     session.run("PREPARE s FROM 'SELECT 1'").await.unwrap();
     assert_eq!(session.at("EXECUTE s").await, At::Once);

@@ -102,18 +102,23 @@ async fn wherever_it_comes() {
     }
 }
 
+/// A rule on the class of any of several statements refuses them all.
 #[tokio::test(start_paused = true)]
-async fn several_statements_have_the_strictest_class() {
-    let stage = Stage::new(BY_CLASS);
-    for (sql, class) in [
-        ("SELECT 1; SELECT 2", "free"),
-        ("SELECT 1; SELECT * FROM t", "read"),
-        ("SELECT * FROM t; DELETE FROM t", "write"),
-        ("COMMIT; BEGIN; UPDATE t SET a = 1", "write"),
-        ("SELECT * FROM t; DROP TABLE t", "ddl"),
-        ("SELECT 1; EXECUTE s", "unparsed"),
+async fn each_of_several_statements_may_be_refused() {
+    for (sql, classes) in [
+        ("SELECT 1; SELECT 2", &[][..]),
+        ("SELECT 1; SELECT * FROM t", &["read"]),
+        ("SELECT * FROM t; DELETE FROM t", &["read", "write"]),
+        ("COMMIT; BEGIN; UPDATE t SET a = 1", &["write"]),
+        ("SELECT * FROM t; DROP TABLE t", &["read", "ddl"]),
+        ("SELECT 1; EXECUTE s", &["read", "write", "call", "unparsed", "ddl"]),
+        ("CALL p()", &["read", "write", "call", "ddl"]),
     ] {
-        assert_eq!(word(stage.login("app").ask(sql)), class, "{sql}");
+        for class in ["read", "write", "call", "unparsed", "ddl"] {
+            let stage = Stage::new(&[&format!("r | class={class} | ratio=1 reject")]);
+            let expected = if classes.contains(&class) { "r" } else { "free" };
+            assert_eq!(word(stage.login("app").ask(sql)), expected, "{class}: {sql}");
+        }
     }
 }
 

@@ -87,17 +87,17 @@ async fn a_new_policy_counts_from_the_next_statement_on() {
 /// A text of which only the beginning was looked at is at least a write, and may have changed anything.
 #[tokio::test(start_paused = true)]
 async fn a_text_that_was_cut() {
-    let stage = Stage::new(&["r | class=write | ratio=1 reject"]);
+    let stage = Stage::new(&["r | class==write | ratio=1 reject"]);
     let mut session = stage.login("app");
     session.run("PREPARE s FROM 'SELECT 1'").await.unwrap();
     let ask = |session: &mut crate::stage::Session, sql: &str, extent| {
         let who = Who::new("app");
+        let scan = statement::scan(sql.as_bytes(), statement::Mode { extent, ..statement::Mode::default() });
         let ask = crate::port::Ask {
             client: who.client(),
             command: Command::Query,
             payload: sql.as_bytes(),
-            sql: Some(sql.as_bytes()),
-            mode: statement::Mode { extent, ..statement::Mode::default() },
+            sql: Some((sql.as_bytes(), &scan)),
             note: None,
             attributes: None,
             session: session.state,
@@ -106,9 +106,11 @@ async fn a_text_that_was_cut() {
     };
     let verdict = ask(&mut session, "SELECT 1 ", statement::Extent::Cut);
     assert!(matches!(verdict, Verdict::Refuse(_)));
-    stage.apply(&["r | class=unparsed | ratio=1 reject"]);
+    stage.apply(&["r | class=unparsed !class==write | ratio=1 reject"]);
     assert_eq!(session.at("EXECUTE s").await, At::Once);
+    stage.apply(&[]);
     assert!(matches!(ask(&mut session, "SELECT 1 ", statement::Extent::Cut), Verdict::Pass(_)));
+    stage.apply(&["r | class=unparsed | ratio=1 reject"]);
     session.gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 0, session: session.state });
     assert_eq!(session.at("EXECUTE s").await, At::Refused);
 }

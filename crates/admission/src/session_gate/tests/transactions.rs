@@ -215,7 +215,7 @@ async fn a_reader_that_never_commits_is_judged_again() {
 async fn a_lock_holder_is_free_for_its_grace_and_never_refused() {
     let stage = Stage::new(&["r | class=read | ratio=1 reject"]);
     let mut session = stage.login("app");
-    session.run("SELECT GET_LOCK('a', 1)").await.unwrap();
+    session.run("LOCK TABLES t READ").await.unwrap();
     session.state.holds_locks = true;
     assert_eq!(session.at(READ).await, At::Once);
     advance(Duration::from_secs(31)).await;

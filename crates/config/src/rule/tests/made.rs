@@ -144,7 +144,12 @@ fn condition(random: &mut StdRng, key: Key, negated: bool) -> Condition {
             values.push(value);
         }
     }
-    Condition { key, values }
+    let is_exact = random.random_range(0..4) == 0;
+    let exactly = |value| match value {
+        Value::Class(class) if is_exact => Value::ExactClass(class),
+        other => other,
+    };
+    Condition { key, values: values.into_iter().map(exactly).collect() }
 }
 
 fn value(random: &mut StdRng, key: &Key, negated: bool) -> Value {

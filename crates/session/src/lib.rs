@@ -1,0 +1,124 @@
+//! What a session knows that decides how its statements are read, and the one place where they are: a text is scanned once, in
+//! every way in which the server may read it, and everything else asks the [`Scan`].
+//!
+//! It knows no socket, no clock, no rule and no identity. Read [`SessionText`] first.
+#![forbid(unsafe_code)]
+
+use statement::locks::{LockEffects, LockKnowledge};
+use statement::{Charset, CharsetChange, Extent, Mode, Scan, Server};
+
+/// What is known of a session, as far as it decides how the next text is read.
+#[derive(Debug, Clone)]
+pub struct SessionText {
+    server: Server,
+    charset: Charset,
+    statements: StatementsPerText,
+    locks: LockKnowledge,
+}
+
+/// How many statements a text of COM_QUERY may hold (CLIENT_MULTI_STATEMENTS, COM_SET_OPTION).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementsPerText {
+    One,
+    Several,
+}
+
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Query,
+    /// COM_STMT_PREPARE: always one statement.
+    Prepare,
+}
+
+/// How much of a text is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Whole,
+    Beginning,
+}
+
+/// What a text does to the session once it has run. Of a prepared statement it is kept, and applies at every execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextEffect {
+    pub locks: LockEffects,
+    charset: Option<CharsetChange>,
+    several: bool,
+}
+
+impl TextEffect {
+    pub fn of(scan: &Scan) -> TextEffect {
+        TextEffect { locks: scan.locks, charset: scan.charset, several: scan.statements > 1 }
+    }
+
+    /// Nothing of the session changes.
+    pub fn is_none(&self) -> bool {
+        self.charset.is_none() && self.locks.is_none()
+    }
+}
+
+impl SessionText {
+    pub fn new(server: Server, charset: Charset, statements: StatementsPerText) -> SessionText {
+        SessionText { server, charset, statements, locks: LockKnowledge::default() }
+    }
+
+    /// Reads a text. `no_backslash_escapes` is what the status flags of the last reply said.
+    #[inline]
+    pub fn read(&self, sql: &[u8], source: Source, part: Part, no_backslash_escapes: bool) -> Scan {
+        let extent = match (part, source, self.statements) {
+            (Part::Whole, _, _) => Extent::Whole,
+            (Part::Beginning, Source::Query, StatementsPerText::Several) => Extent::Cut,
+            (Part::Beginning, Source::Prepare, _) | (Part::Beginning, _, StatementsPerText::One) => {
+                Extent::CutInStatement
+            }
+        };
+        let mode = Mode {
+            no_backslash_escapes,
+            ansi_quotes: false,
+            brackets: false,
+            server: self.server,
+            extent,
+            charset: self.charset,
+        };
+        statement::scan(sql, mode)
+    }
+
+    /// A text has been answered.
+    #[inline]
+    pub fn settle(&mut self, effect: &TextEffect, succeeded: bool) {
+        if !effect.locks.is_none() {
+            self.locks.settle(effect.locks, succeeded);
+        }
+        match effect.charset {
+            None => {}
+            Some(change) if succeeded => self.charset = change.charset(),
+            // Of several statements one may have failed after this one.
+            Some(CharsetChange::To(_)) if !effect.several => {}
+            Some(CharsetChange::To(_) | CharsetChange::Unknown) => self.charset = Charset::Unknown,
+        }
+    }
+
+    /// After COM_RESET_CONNECTION: the character set is the server's own default now.
+    pub fn reset(&mut self) {
+        self.locks.clear();
+        self.charset = Charset::Unknown;
+    }
+
+    /// After COM_CHANGE_USER.
+    pub fn log_in(&mut self, charset: Charset) {
+        self.locks.clear();
+        self.charset = charset;
+    }
+
+    /// After COM_SET_OPTION.
+    pub fn set_statements(&mut self, statements: StatementsPerText) {
+        self.statements = statements;
+    }
+
+    pub fn locks(&self) -> &LockKnowledge {
+        &self.locks
+    }
+}
+
+#[cfg(test)]
+mod tests;
