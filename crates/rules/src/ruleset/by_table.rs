@@ -65,7 +65,7 @@ impl RuleSet {
 
     /// Nothing is known, so each rule is tried by itself: whatever one of them favours hides nothing of another's.
     fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
-        let mut judgement = standing.judgement();
+        let mut judgement = standing.clone().judgement();
         let mut alone = |claim, mode| {
             let mut one = standing.clone();
             one.add(claim, mode);
