@@ -159,19 +159,18 @@ impl RuleSet {
             Matched::Certain(claim) => standing.add(claim, mode),
             Matched::Possible(_) => is_doubtful = true,
         });
-        let mut judgement = if self.tables_matter(&case, &standing) {
-            self.judge_tables(&case, &standing)
-        } else {
-            standing.judgement()
-        };
-        if is_doubtful {
-            self.each_plain(&case, |found, mode| match found {
-                Matched::Certain(_) => {}
-                Matched::Possible(claim) => {
-                    judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
-                }
-            });
+        let tables_matter = self.tables_matter(&case, &standing);
+        if !is_doubtful {
+            return if tables_matter { self.judge_tables(&case, &standing) } else { standing.judgement() };
         }
+        let mut judgement =
+            if tables_matter { self.judge_tables(&case, &standing) } else { standing.clone().judgement() };
+        self.each_plain(&case, |found, mode| match found {
+            Matched::Certain(_) => {}
+            Matched::Possible(claim) => {
+                judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+            }
+        });
         judgement
     }
 

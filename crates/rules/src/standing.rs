@@ -67,13 +67,14 @@ impl<'a> Standing<'a> {
 
     /// Nothing restricts what is judged.
     pub(crate) fn is_free(&self) -> bool {
-        self.with_warned.fields().is_empty() && self.enforced.fields().is_empty()
+        self.with_warned.is_empty() && self.enforced.is_empty()
     }
 
-    pub(crate) fn judgement(&self) -> Judgement<'a> {
-        let enforced = self.enforced.fields();
-        let with_warned = self.warns.then(|| self.with_warned.fields()).filter(|warned| *warned != enforced);
-        Judgement { enforced, with_warned, matched: self.matched }
+    pub(crate) fn judgement(self) -> Judgement<'a> {
+        let Standing { enforced, with_warned, matched, warns } = self;
+        let enforced = enforced.fields();
+        let with_warned = warns.then(|| with_warned.fields()).filter(|warned| *warned != enforced);
+        Judgement { enforced, with_warned, matched }
     }
 }
 
@@ -111,7 +112,15 @@ impl<'a> Slots<'a> {
             || self.thresholds.would_change(claim)
     }
 
-    fn fields(&self) -> Fields<'a> {
+    fn is_empty(&self) -> bool {
+        self.share.is_empty()
+            && self.concurrency.is_empty()
+            && self.weight.is_empty()
+            && self.skips.is_empty()
+            && self.thresholds.is_empty()
+    }
+
+    fn fields(self) -> Fields<'a> {
         Fields {
             share: self.share.stricter(specificity::share),
             concurrency: self.concurrency.counting(),
@@ -144,6 +153,10 @@ impl<'a> Slot<'a> {
     fn would_change(&self, claim: &Claim<'a>, strictness: impl Fn(&CompiledRule) -> f64) -> bool {
         let [file, runtime] = counts_with(claim.rule.origin);
         (file && outranks(claim, self.file, &strictness)) || (runtime && outranks(claim, self.runtime, &strictness))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.file.is_none() && self.runtime.is_none()
     }
 
     /// The owner among the rules that a rule of this origin competes with.
@@ -204,7 +217,7 @@ impl<'a> LoginStanding<'a> {
         }
     }
 
-    pub(crate) fn judgement(&self) -> LoginJudgement<'a> {
+    pub(crate) fn judgement(self) -> LoginJudgement<'a> {
         let enforced = self.enforced.connections.counting();
         let with_warned =
             self.warns.then(|| self.with_warned.connections.counting()).filter(|warned| *warned != enforced);

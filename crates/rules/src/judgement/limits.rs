@@ -10,9 +10,16 @@ const INLINE: usize = 4;
 
 /// The matching rules that set a limit, each once, in the order of their [`RuleSet`](crate::RuleSet). All of them count:
 /// a unit needs a place under each, so adding a limit never loosens another.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, PartialEq, Default)]
 pub struct MatchingLimits<'a> {
     rules: SmallVec<[&'a CompiledRule; INLINE]>,
+}
+
+/// A copy of the bytes, where the derived one would go through the rules one by one.
+impl Clone for MatchingLimits<'_> {
+    fn clone(&self) -> Self {
+        MatchingLimits { rules: SmallVec::from_slice(&self.rules) }
+    }
 }
 
 impl<'a> MatchingLimits<'a> {

@@ -72,7 +72,7 @@ impl RuleSet {
 
     /// Nothing is known, so each rule is tried by itself: whatever one of them favours hides nothing of another's.
     fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
-        let mut judgement = standing.judgement();
+        let mut judgement = standing.clone().judgement();
         let mut alone = |found: Matched<'s>, mode| {
             let claim = match found {
                 Matched::Certain(claim) => PossibleClaim(claim),

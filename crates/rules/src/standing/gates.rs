@@ -31,6 +31,10 @@ impl<'a> ThresholdSlots<'a> {
         places.any(|place| self.gates.get(place).is_some_and(|slot| slot.would_change(claim, strictness_at(place))))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any
+    }
+
     pub(super) fn stand(&self) -> Thresholds<'a> {
         if !self.any {
             return Thresholds::default();
@@ -81,6 +85,10 @@ impl<'a> SkipSlot<'a> {
     pub(crate) fn owner(&self, origin: Origin) -> Option<Claim<'a>> {
         let slot = if origin == Origin::Runtime { self.runtime } else { self.file };
         slot.map(|skipping| skipping.claim)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.file.is_none() && self.runtime.is_none()
     }
 
     /// What both skip, unless the one of the run time overrides.

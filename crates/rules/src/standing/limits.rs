@@ -23,8 +23,11 @@ impl<'a> LimitSlots<'a> {
         !is_replaced && !self.matching.contains(rule)
     }
 
-    pub(super) fn counting(&self) -> MatchingLimits<'a> {
-        let matching = self.matching.clone();
-        if self.overridden { matching.without_file() } else { matching }
+    pub(super) fn is_empty(&self) -> bool {
+        self.matching.is_empty()
+    }
+
+    pub(super) fn counting(self) -> MatchingLimits<'a> {
+        if self.overridden { self.matching.without_file() } else { self.matching }
     }
 }
