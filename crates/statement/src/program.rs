@@ -168,7 +168,9 @@ impl Body<'_> {
         let called = self.is_symbol(end, b'(') || (at > 0 && self.is(at - 1, &["CALL"]));
         match names.as_slice() {
             [name] => {
-                if !self.is(at, NEVER_NAMES) {
+                // Behind AS stands the name that something gets here.
+                let is_alias = at > 0 && self.is(at - 1, &["AS"]);
+                if !is_alias && !self.is(at, NEVER_NAMES) {
                     effects.add_name(None, name);
                 }
                 if called && !self.is_own_function(at, end) {

@@ -65,6 +65,8 @@ fn every_identifier_and_pair_may_be_a_table() {
     for (body, expected) in [
         ("SELECT * FROM Secret", &["secret"][..]),
         ("SELECT * FROM `Shop` . `my``orders`", &["shop", "shop.my`orders"]),
+        ("SELECT a AS secret FROM t AS pub", &["a", "t"]),
+        ("CREATE TABLE a AS TABLE b", &["a", "b"]),
         ("SELECT `a`.`b`.`c` FROM x", &["x", "a.b"]),
         ("SELECT 1 FROM .t", &["from", "t", "from.t"]),
         ("SELECT 'secret', @secret, @@secret, 1 -- secret", &[]),
