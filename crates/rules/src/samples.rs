@@ -7,7 +7,7 @@ use statement::{Class, Fingerprint, Shapes, Table};
 
 use crate::{
     Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, Rule, RuleSet, Scope, Share, Tables, Timestamp,
-    Value,
+    UnknownTables, Value,
 };
 
 pub(crate) const NOW: Timestamp = Timestamp(1_000_000);
@@ -27,6 +27,7 @@ pub(crate) fn rule(line: &str) -> Rule {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: None,
         created: None,
