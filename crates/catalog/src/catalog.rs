@@ -88,6 +88,10 @@ impl Catalog {
         Catalog { known: Some(Box::new(Known { tables, objects, routines, programs, seen, reads_may_write, unseen })) }
     }
 
+    pub fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
     /// What the catalogue does not show; empty if it shows everything.
     pub fn unseen(&self) -> &[Unseen] {
         self.known.as_ref().map_or(&[Unseen::Everything], |known| &known.unseen)

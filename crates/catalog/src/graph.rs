@@ -107,7 +107,6 @@ impl Graph {
         let mut found = row.definition.as_ref().map(|text| effects(text.as_bytes(), mode));
         if let Some(found) = found.as_mut().filter(|_| row.usage_is_complete) {
             found.names.clear();
-            found.calls.clear();
         }
         let mut direct = self.direct(found.as_ref(), &row.schema);
         direct.flags.unknown_names |= found.is_none();

@@ -39,7 +39,7 @@ pub struct ViewRow {
     pub tables: Vec<(String, String)>,
     /// Routines, in the same way.
     pub routines: Vec<(String, String)>,
-    /// Whether `tables` and `routines` are all: then the names in the definition are not searched for tables.
+    /// Whether `tables` are all: then the names in the definition are not searched for others.
     pub usage_is_complete: bool,
 }
 
