@@ -127,7 +127,7 @@ impl Gatekeeper {
         let mode = Mode { charset: client.charset, ..mode };
         let scan = statement::scan(sql, mode);
         let cache = ParseCache::new();
-        let question = TextQuestion::new(sql, mode, &scan, client.database, &cache);
+        let question = TextQuestion::new(sql, mode, &scan, client.database, &cache, Some(&self.catalog));
         let facts = note::facts(sql, mode, &scan, question.class);
         let said = spoken::comments(sql, &scan).unwrap_or_else(spoken::nothing);
         let pairs = attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));

@@ -30,7 +30,7 @@ impl Note {
 
     pub(crate) fn of(sql: &[u8], mode: Mode, cache: &ParseCache) -> Note {
         let scan = statement::scan(sql, mode);
-        let question = TextQuestion::new(sql, mode, &scan, None, cache);
+        let question = TextQuestion::new(sql, mode, &scan, None, cache, None);
         Note {
             facts: facts(sql, mode, &scan, question.class),
             shapes: scan.shapes,

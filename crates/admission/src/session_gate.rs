@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering;
 
 use identity::Said;
 use rand::rngs::SmallRng;
+use rules::Query;
 use statement::{Class, Mode, TransactionEffect};
 use tokio::time::Instant;
 use wire::Command;
@@ -147,7 +148,9 @@ impl State {
         }
         // Taken out while the question borrows it.
         let schema = self.remembered.schema.take();
-        let question = TextQuestion::new(sql, mode, &scan, schema.as_deref(), &context.keeper.parsed);
+        let keeper = &context.keeper;
+        let question = TextQuestion::new(sql, mode, &scan, schema.as_deref(), &keeper.parsed, Some(&keeper.catalog));
+        self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = note::facts(sql, mode, &scan, question.class);
         let verdict = self.decide(context, ask, facts, spoken::comments(sql, &scan), &question);
         drop(question);
@@ -161,9 +164,11 @@ impl State {
             return self.pass(context, &note.facts);
         }
         let schema = self.remembered.schema.take();
-        let question = NotedQuestion::new(note, schema.as_deref());
+        let question = NotedQuestion::new(note, schema.as_deref(), &context.keeper.catalog);
+        self.under_way.may_change_catalog(question.may_change_catalog());
+        let facts = Facts { class: question.class(), ..note.facts };
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
-        let verdict = self.decide(context, ask, note.facts, said, &question);
+        let verdict = self.decide(context, ask, facts, said, &question);
         self.remembered.schema = schema;
         verdict
     }
@@ -317,6 +322,9 @@ impl Gate for SessionGate {
         state.running.settle(&context.keeper.gates, &context.keeper.limits, &outcome);
         if state.unit.settled(outcome, Instant::now) {
             state.places.clear();
+        }
+        if state.under_way.has_changed_catalog() {
+            context.keeper.catalog_wanted().notify_one();
         }
         state.under_way.apply(&mut state.remembered, outcome.succeeded);
     }

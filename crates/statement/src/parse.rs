@@ -17,6 +17,7 @@ use crate::{Class, Doubt, Mode};
 use memchr::memchr;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
+use std::collections::BTreeSet;
 use std::thread;
 
 /// What a parser says of a text.
@@ -25,6 +26,8 @@ pub struct Parsed {
     pub outcome: Outcome,
     /// Each once, in the order of their names. What a statement calls by a name of its own (WITH) is none.
     pub tables: Box<[Table]>,
+    /// Names that may be stored routines, of a text that calls some; names of tables may be among them.
+    pub calls: BTreeSet<Table>,
     /// A function is called, or may be, that is not the server's own.
     pub foreign_functions: bool,
     /// The scanner's class. If the scanner had doubts: at least `call` where they were right, and at least `unparsed` where the
@@ -64,10 +67,13 @@ fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
     let mut calls = Vec::new();
     let mut hear = |name: &[u8]| calls.push(String::from_utf8_lossy(name).to_lowercase());
     let scan = scan_hearing(sql, mode, &mut Some(&mut hear));
+    let may_call = !calls.is_empty() || scan.class.or_stricter(Class::Call) == scan.class;
+    let called = if may_call { crate::program::effects(sql, mode).calls } else { BTreeSet::new() };
     let Some(names) = simplify(sql, mode, LIMIT).and_then(read) else {
         return Parsed {
             outcome: Outcome::Failed,
             tables: Box::default(),
+            calls: called,
             foreign_functions: !calls.is_empty(),
             class: if scan.doubt == Doubt::None { scan.class } else { scan.class.or_stricter(Class::Unparsed) },
         };
@@ -77,6 +83,7 @@ fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
     Parsed {
         outcome: if is_complete { Outcome::Read } else { Outcome::Failed },
         tables: if is_complete { names.tables.into_iter().collect() } else { Box::default() },
+        calls: called,
         foreign_functions,
         class: if foreign_functions { scan.class.or_stricter(Class::Call) } else { scan.class },
     }
