@@ -7,7 +7,7 @@ use statement::Table;
 
 use crate::closure::{Closures, Node};
 use crate::effects::Effects;
-use crate::graph::{Graph, Names, Seen, find, is_servers_own};
+use crate::graph::{Graph, Names, Seen, find, find_routines, is_servers_own};
 use crate::inventory::{Inventory, Sight, Unseen};
 
 /// What the views, routines and triggers of one server touch. Immutable.
@@ -149,8 +149,10 @@ impl Catalog {
     /// What a procedure or function does, if its body is known.
     pub fn routine(&self, schema: &str, name: &str) -> Option<&Effects> {
         let known = self.known.as_ref()?;
-        let at = find(&known.routines, &schema.to_lowercase(), &name.to_lowercase())?;
-        known.programs.get(at)?.as_ref()
+        match find_routines(&known.routines, &schema.to_lowercase(), &name.to_lowercase()).as_slice() {
+            [at] => known.programs.get(*at)?.as_ref(),
+            _ => None,
+        }
     }
 }
 
@@ -173,9 +175,13 @@ impl Known {
 
     fn add_call<'k>(&'k self, found: &mut Found<'k>, call: &Table, session: Option<&str>) {
         let schema = call.schema.as_deref().or(session);
-        let mut any = false;
-        for at in candidates(&self.routines, schema, &call.name) {
-            any = true;
+        let found_in = |schema: &str| find_routines(&self.routines, schema, &call.name);
+        let routines: Vec<usize> = match schema {
+            Some(schema) => found_in(schema),
+            None => self.routines.keys().flat_map(|schema| found_in(schema)).collect(),
+        };
+        let any = !routines.is_empty();
+        for at in routines {
             match self.programs.get(at).and_then(Option::as_ref) {
                 Some(effects) => found.add(Some(effects)),
                 None => found.flags.calls_unknown = true,

@@ -174,10 +174,9 @@ impl Graph {
     }
 
     fn add_call(&self, direct: &mut Direct, schema: &str, name: &str) {
-        match find(&self.routines, schema, name) {
-            Some(at) => drop(direct.routines.insert(at)),
-            None => direct.flags.calls_unknown |= !self.seen.routines.covers(schema),
-        }
+        let found = find_routines(&self.routines, schema, name);
+        direct.flags.calls_unknown |= found.is_empty() && !self.seen.routines.covers(schema);
+        direct.routines.extend(found);
     }
 
     fn knows_tables_of(&self, schema: &str) -> bool {
@@ -201,6 +200,29 @@ pub(crate) fn is_servers_own(schema: &str) -> bool {
 
 pub(crate) fn find(names: &Names, schema: &str, name: &str) -> Option<usize> {
     names.get(schema)?.get(name).copied()
+}
+
+/// Routines that this name may call. The server compares their names by utf8mb3_general_ci, in which `é` is `e` and `ß` is
+/// `s` (checked), so a character beyond ASCII may stand for any other one.
+pub(crate) fn find_routines(names: &Names, schema: &str, name: &str) -> Vec<usize> {
+    let Some(routines) = names.get(schema) else { return Vec::new() };
+    match routines.get(name) {
+        Some(at) => vec![*at],
+        None => routines.iter().filter(|(known, _)| may_be_equal(known, name)).map(|(_, at)| *at).collect(),
+    }
+}
+
+fn may_be_equal(one: &str, other: &str) -> bool {
+    // The lower case of `İ` has this dot as a character of its own.
+    let mut one = one.chars().filter(|c| *c != '\u{307}');
+    let mut other = other.chars().filter(|c| *c != '\u{307}');
+    loop {
+        match (one.next(), other.next()) {
+            (None, None) => return true,
+            (Some(a), Some(b)) if a == b || !a.is_ascii() || !b.is_ascii() => {}
+            _ => return false,
+        }
+    }
 }
 
 fn flags(found: &ProgramEffects) -> Effects {

@@ -140,6 +140,10 @@ fn routines_reach_through_calls_and_cycles() {
         ("shop.p", "other.secret wdx"),
         ("opaque", "c"),
         ("loadable", ""),
+        ("q\u{301}", ""),
+        ("f_writ\u{e9}s", "shop.audit w"),
+        ("\u{192}_writes", "shop.audit w"),
+        ("f_wr\u{69}\u{307}tes", "shop.audit w"),
         ("other.f_writes", ""),
     ] {
         let expansion = catalog.routines_behind(&BTreeSet::from([table(call)]), Some(b"shop"));
