@@ -18,6 +18,8 @@ pub(super) struct Privileges {
     global: BTreeSet<String>,
     /// A schema in lower case, and a privilege on all of it.
     schemas: BTreeSet<(String, String)>,
+    /// The schemas of all grants as they are written, with their wildcards.
+    patterns: Vec<Pattern>,
     /// SELECT on `mysql.proc` alone.
     proc: bool,
 }
@@ -33,6 +35,7 @@ impl Privileges {
             revoked |= line.starts_with("REVOKE ");
             privileges.add(line);
         }
+        privileges.drop_ambiguous();
         if revoked {
             // Partial revokes: what is missing where is not followed.
             privileges.global.clear();
@@ -47,12 +50,20 @@ impl Privileges {
         if object == "*.*" {
             self.global.extend(list);
         } else if let Some(schema) = object.strip_suffix(".*") {
-            let schema = literal(schema)?;
+            let pattern = Pattern::read(schema)?;
+            let schema = pattern.as_name();
+            self.patterns.push(pattern);
             self.schemas.extend(list.map(|privilege| (schema.clone(), privilege)));
         } else if object == "`mysql`.`proc`" {
             self.proc |= list.into_iter().any(|privilege| privilege == "SELECT" || privilege == "ALL PRIVILEGES");
         }
         Some(())
+    }
+
+    /// Of several grants that fit a schema the server takes one, by an order that is not followed here.
+    fn drop_ambiguous(&mut self) {
+        let Privileges { schemas, patterns, .. } = self;
+        schemas.retain(|(schema, _)| patterns.iter().filter(|pattern| pattern.fits(schema)).count() == 1);
     }
 
     fn has(&self, privilege: &str) -> bool {
@@ -96,19 +107,56 @@ impl Privileges {
     }
 }
 
-/// A schema in a grant, in lower case. `None`: a pattern.
-fn literal(quoted: &str) -> Option<String> {
-    let inside = quoted.strip_prefix('`')?.strip_suffix('`')?.replace("``", "`");
-    let mut name = String::new();
-    let mut chars = inside.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => name.push(chars.next()?),
-            '_' | '%' => return None,
-            c => name.push(c),
+/// The schema of a grant, in lower case. `_` and `%` without a backslash are wildcards, which also fit themselves.
+#[derive(Debug, PartialEq)]
+struct Pattern(Vec<Part>);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Part {
+    Is(char),
+    One,
+    Many,
+}
+
+impl Pattern {
+    fn read(quoted: &str) -> Option<Pattern> {
+        let inside = quoted.strip_prefix('`')?.strip_suffix('`')?.replace("``", "`").to_lowercase();
+        let mut parts = Vec::new();
+        let mut chars = inside.chars();
+        while let Some(c) = chars.next() {
+            parts.push(match c {
+                '\\' => Part::Is(chars.next()?),
+                '_' => Part::One,
+                '%' => Part::Many,
+                c => Part::Is(c),
+            });
         }
+        Some(Pattern(parts))
     }
-    Some(name.to_lowercase())
+
+    /// The schema that is called so.
+    fn as_name(&self) -> String {
+        let char_of = |part: &Part| match part {
+            Part::Is(c) => *c,
+            Part::One => '_',
+            Part::Many => '%',
+        };
+        self.0.iter().map(char_of).collect()
+    }
+
+    /// Whether it may fit. What follows a `%` is not looked at.
+    fn fits(&self, name: &str) -> bool {
+        let mut chars = name.chars();
+        for part in &self.0 {
+            match (part, chars.next()) {
+                (Part::Many, _) => return true,
+                (Part::Is(wanted), Some(c)) if *wanted == c => {}
+                (Part::One, Some(_)) => {}
+                (Part::Is(_) | Part::One, _) => return false,
+            }
+        }
+        chars.next().is_none()
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +194,31 @@ mod tests {
                 none(),
                 none(),
             ),
-            (&["GRANT ALL PRIVILEGES ON `sh_p`.* TO `p`@`%`"], none(), none(), none(), none(), none()),
+            // A wildcard also fits itself; of two grants that fit a schema only one counts.
+            (
+                &["GRANT ALL PRIVILEGES ON `sh_p`.* TO `p`@`%`"],
+                within(&["sh_p"]),
+                within(&["sh_p"]),
+                within(&["sh_p"]),
+                none(),
+                none(),
+            ),
+            (
+                &["GRANT TRIGGER ON `sh_p`.* TO `p`@`%`", "GRANT SELECT ON `shop`.* TO `p`@`%`"],
+                within(&["sh_p"]),
+                none(),
+                within(&["sh_p"]),
+                none(),
+                none(),
+            ),
+            (
+                &["GRANT TRIGGER ON `sh_p`.* TO `p`@`%`", "GRANT SELECT ON `s%`.* TO `p`@`%`"],
+                within(&["s%"]),
+                none(),
+                none(),
+                none(),
+                none(),
+            ),
             (
                 &["GRANT SELECT, SHOW VIEW ON *.* TO `p`@`%`", "REVOKE SELECT ON `hr`.* FROM `p`@`%`"],
                 none(),
