@@ -12,6 +12,7 @@ pub use cache::ParseCache;
 
 use self::walk::{Names, names};
 use crate::normalize::simplify;
+use crate::program::effects;
 use crate::scan::scan_hearing;
 use crate::{Class, Doubt, Mode};
 use memchr::memchr;
@@ -68,7 +69,7 @@ fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
     let mut hear = |name: &[u8]| calls.push(String::from_utf8_lossy(name).to_lowercase());
     let scan = scan_hearing(sql, mode, &mut Some(&mut hear));
     let may_call = !calls.is_empty() || scan.class.or_stricter(Class::Call) == scan.class;
-    let called = if may_call { crate::program::effects(sql, mode).calls } else { BTreeSet::new() };
+    let called = if may_call { calls_of(sql, mode) } else { BTreeSet::new() };
     let Some(names) = simplify(sql, mode, LIMIT).and_then(read) else {
         return Parsed {
             outcome: Outcome::Failed,
@@ -87,6 +88,15 @@ fn parse_in(sql: &[u8], mode: Mode) -> Parsed {
         foreign_functions,
         class: if foreign_functions { scan.class.or_stricter(Class::Call) } else { scan.class },
     }
+}
+
+/// Names that may be routines, whether ANSI_QUOTES is set or not, which does not show.
+fn calls_of(sql: &[u8], mode: Mode) -> BTreeSet<Table> {
+    let mut calls = effects(sql, mode).calls;
+    if memchr(b'"', sql).is_some() {
+        calls.extend(effects(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode }).calls);
+    }
+    calls
 }
 
 /// Of the simplified text, in bytes. Most have some hundred.
