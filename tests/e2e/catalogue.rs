@@ -112,6 +112,7 @@ fn table_rule_sees_through_objects() {
             "CREATE VIEW @.vf AS SELECT @.f() AS x",
             "CREATE PROCEDURE @.p() BEGIN DELETE FROM secret WHERE id = 0; END",
             "CREATE PROCEDURE @.q() BEGIN CALL p(); END",
+            "CREATE PROCEDURE @.read_it() BEGIN CALL p(); END",
             "CREATE PROCEDURE @.mild() BEGIN SELECT COUNT(*) FROM pub; END",
             "CREATE TRIGGER @.t BEFORE INSERT ON @.pub FOR EACH ROW INSERT INTO secret (v) VALUES (1)",
         ] {
@@ -126,6 +127,8 @@ fn table_rule_sees_through_objects() {
             "SELECT @.f()",
             "CALL @.p()",
             "CALL @.q()",
+            // The server compares the names of routines without accents.
+            "CALL @.r\u{e9}ad_it()",
             "INSERT INTO @.pub (v) VALUES (1)",
             "UPDATE @.v1 SET id = id",
         ] {
@@ -141,6 +144,8 @@ fn table_rule_sees_through_objects() {
         assert!(run(&mut raw, "SELECT id FROM v2").is_refused(), "a name of the session's schema");
         assert!(run(&mut raw, "PREPARE s FROM 'SELECT id FROM v2'") == Answer::Done);
         assert!(run(&mut raw, "EXECUTE s").is_refused(), "prepared text");
+        assert_eq!(run(&mut raw, "SET sql_mode = ANSI_QUOTES"), Answer::Done);
+        assert!(run(&mut raw, "CALL \"q\"()").is_refused(), "a name in double quotes");
     }
 }
 
