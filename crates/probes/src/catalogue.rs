@@ -95,30 +95,54 @@ fn log(catalog: &Catalog, took: Duration) {
 }
 
 struct Reader {
+    connector: Connector,
     line: Line,
     /// What the last snapshot was built from.
     version: Option<ask::Version>,
 }
 
+type Failure = (Unknown, Option<mysql_async::Error>);
+
 impl Reader {
     fn new(upstream: &Endpoint, login: &Login) -> Reader {
-        let line = Line::new(Connector::new(upstream, login), TIMEOUT);
-        Reader { line: line.renewed(true).with(SESSION), version: None }
+        let connector = Connector::new(upstream, login);
+        Reader { line: line(&connector), connector, version: None }
     }
 
     /// `None`: nothing has changed.
-    async fn pass(&mut self) -> Result<Option<Catalog>, (Unknown, Option<mysql_async::Error>)> {
+    async fn pass(&mut self) -> Result<Option<Catalog>, Failure> {
+        let look = match self.look().await? {
+            ask::Look::OtherGrants => {
+                self.version = None;
+                self.line = line(&self.connector);
+                self.look().await?
+            }
+            look @ (ask::Look::Unchanged | ask::Look::Read(_)) => look,
+        };
+        match look {
+            ask::Look::Unchanged | ask::Look::OtherGrants => Ok(None),
+            ask::Look::Read(read) => {
+                let (version, inventory) = *read;
+                // Reading thousands of bodies must not hold up whoever shares the thread.
+                let built = tokio::task::spawn_blocking(move || Catalog::build(inventory)).await;
+                let catalog = built.map_err(|_| (Unknown::Failed, None))?;
+                self.version = Some(version);
+                Ok(Some(catalog))
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<ask::Look, Failure> {
         let known = self.version.clone();
         let deadline = std::time::Instant::now() + TIMEOUT;
         let asked = self.line.ask(deadline, |mut open: Open| async move {
-            let inventory = ask::changed(&mut open.connection, &open.identity, known.as_ref()).await;
-            (open, inventory)
+            let look = ask::look(&mut open.connection, &open.identity, known.as_ref()).await;
+            (open, look)
         });
-        let Some((version, inventory)) = asked.await? else { return Ok(None) };
-        // Reading thousands of bodies must not hold up whoever shares the thread.
-        let built = tokio::task::spawn_blocking(move || Catalog::build(inventory)).await;
-        let catalog = built.map_err(|_| (Unknown::Failed, None))?;
-        self.version = Some(version);
-        Ok(Some(catalog))
+        asked.await
     }
+}
+
+fn line(connector: &Connector) -> Line {
+    Line::new(connector.clone(), TIMEOUT).renewed(true).with(SESSION)
 }

@@ -27,21 +27,34 @@ const MOST_BYTES: u64 = 64 << 20;
 /// One more than a catalogue holds, so that it sees that there are more.
 const MOST_ROWS: usize = 100_001;
 
-/// The rows, if they are not those of the known version.
-pub(super) async fn changed(
+/// What a look at the version comes to.
+#[derive(Debug)]
+pub(super) enum Look {
+    Unchanged,
+    /// The user has other privileges than before. A connection keeps the global ones that it began with, so what it shows
+    /// must not be taken for what they allow.
+    OtherGrants,
+    Read(Box<(Version, Inventory)>),
+}
+
+/// Reads the rows if they are not those of the known version.
+pub(super) async fn look(
     connection: &mut Conn,
     identity: &Identity,
     known: Option<&Version>,
-) -> mysql_async::Result<Option<(Version, Inventory)>> {
+) -> mysql_async::Result<Look> {
     let grants = read(connection, "SHOW GRANTS").await?;
     let grants: Vec<String> = grants.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+    if known.is_some_and(|known| known.grants != grants) {
+        return Ok(Look::OtherGrants);
+    }
     let checksums = read(connection, &checksums()).await?.into_iter().next().unwrap_or_default();
     let version = Version { server: (&*identity.id).into(), grants, checksums };
     if known == Some(&version) {
-        return Ok(None);
+        return Ok(Look::Unchanged);
     }
     let inventory = inventory(connection, identity, &version).await?;
-    Ok(Some((version, inventory)))
+    Ok(Look::Read(Box::new((version, inventory))))
 }
 
 /// Tables of these schemas are the server's own.

@@ -1,12 +1,16 @@
 //! What the catalogue shows to users with less and with more privileges.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use catalog::{Access, Catalog};
-use probes::{Login, Secret, read_catalogue};
+use probes::{CatalogueSettings, Login, Secret, read_catalogue, watch_catalogue};
 use sandbox::Server;
 use statement::Table;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 use crate::harness::endpoint;
 
@@ -111,3 +115,36 @@ async fn mariadb_shows_what_is_granted_and_the_rest_is_unknown() -> Result<()> {
     ];
     check(server, cases).await
 }
+
+/// A connection keeps the global privileges that it began with, while SHOW GRANTS prints the new ones.
+#[tokio::test]
+async fn granted_later_is_seen_on_a_new_connection() -> Result<()> {
+    for server in [&sandbox::mysql_shared()?.primary, sandbox::mariadb_shared()?] {
+        for sql in [
+            "DROP DATABASE IF EXISTS probe_granted",
+            "CREATE DATABASE probe_granted",
+            "CREATE TABLE probe_granted.t (id INT)",
+            "DROP USER IF EXISTS later@'%'",
+            "CREATE USER later@'%' IDENTIFIED BY 'looker-pw'",
+        ] {
+            server.root_sql(sql)?;
+        }
+        let settings = CatalogueSettings {
+            upstream: endpoint(server),
+            login: Login { user: "later".into(), password: Secret::new("looker-pw") },
+            interval: Duration::from_millis(100),
+        };
+        let (sender, mut snapshots) = watch::channel(Arc::new(Catalog::unknown()));
+        let watching = tokio::spawn(watch_catalogue(settings, Arc::new(Notify::new()), sender));
+        timeout(PATIENCE, snapshots.wait_for(|catalog| catalog.is_known())).await??;
+        server.root_sql("GRANT SELECT, SHOW VIEW, TRIGGER ON *.* TO later@'%'")?;
+        let seen = timeout(PATIENCE, snapshots.wait_for(|catalog| catalog.unseen().is_empty())).await??;
+        let tables = [Table { schema: Some("probe_granted".into()), name: "t".into() }];
+        assert!(!seen.tables_behind(&tables, None, Access::Read).unknown_names, "{:?}", seen.counts());
+        drop(seen);
+        watching.abort();
+    }
+    Ok(())
+}
+
+const PATIENCE: Duration = Duration::from_secs(30);
