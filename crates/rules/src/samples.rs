@@ -56,6 +56,7 @@ pub(crate) fn rule(line: &str) -> Rule {
             "runtime" => rule.origin = Origin::Runtime,
             "built-in" => rule.origin = Origin::BuiltIn,
             "override" => rule.overrides = true,
+            "unknown" => rule.unknown_tables = UnknownTables::named(value).unwrap(),
             "priority" => rule.priority = value.parse().unwrap(),
             "expires" => rule.expires = Some(Timestamp(NOW.0 + value.parse::<i64>().unwrap())),
             "incident" => rule.incident = Some(value.to_owned()),
@@ -150,6 +151,7 @@ pub(crate) struct Asked {
     shapes: Shapes,
     fingerprint: Fingerprint,
     tables: Touched,
+    tables_in_doubt: bool,
     exemption_matters: bool,
     pub(crate) fingerprints: Cell<u32>,
     pub(crate) parses: Cell<u32>,
@@ -163,7 +165,7 @@ enum Touched {
 }
 
 /// `class=write schema=shop shape=no_where fingerprint=1 table=a,b.c`; a read without any of these if they are not said.
-/// `table=?` is unknown, `table=?,a,b` is among a and b. `free`: nothing but a rule could hold it.
+/// `table=?` is unknown, `table=?,a,b` is among a and b. `doubt`: there may be others. `free`: nothing but a rule could hold it.
 pub(crate) fn asked(text: &str) -> Asked {
     let mut asked = Asked {
         schema: None,
@@ -171,6 +173,7 @@ pub(crate) fn asked(text: &str) -> Asked {
         shapes: Shapes::empty(),
         fingerprint: Fingerprint(0),
         tables: Touched::Known(Vec::new()),
+        tables_in_doubt: false,
         exemption_matters: true,
         fingerprints: Cell::new(0),
         parses: Cell::new(0),
@@ -183,6 +186,7 @@ pub(crate) fn asked(text: &str) -> Asked {
             "shape" => asked.shapes = value.split(',').map(|shape| Shapes::named(shape).unwrap()).collect(),
             "fingerprint" => asked.fingerprint = Fingerprint(value.parse().unwrap()),
             "table" => asked.tables = touched(value),
+            "doubt" => asked.tables_in_doubt = true,
             "free" => asked.exemption_matters = false,
             _ => panic!("{word}"),
         }
@@ -224,6 +228,10 @@ impl Query for Asked {
             Touched::Among(tables) => Tables::Among(tables),
             Touched::Unknown => Tables::Unknown,
         }
+    }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.tables_in_doubt
     }
 
     fn exemption_matters(&self) -> bool {
