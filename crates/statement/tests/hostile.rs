@@ -1,6 +1,6 @@
 //! Whatever the bytes: no panic, tokens in order and inside the text, and the cheap looks never disagree with the lexer.
 
-use statement::{Charset, Extent, Kind, Lexer, Mode, Server, kill, locks};
+use statement::{Charset, Extent, Kind, Lexer, Mode, Server, kill, locks, program};
 
 /// xorshift: seeded, so that a failure can be repeated.
 struct Random(u64);
@@ -106,6 +106,8 @@ fn any_bytes() {
             assert!(end <= token.start && token.start < token.end && token.end <= sql.len(), "{}", context());
             end = token.end;
         }
+        let effects = program::effects(&sql, mode);
+        assert!(effects.names.len() <= program::MOST_NAMES && effects.calls.len() <= program::MOST_NAMES);
         let targets: Vec<_> = kill::find(&sql, mode).collect();
         let mut end = 0;
         for target in &targets {
@@ -178,6 +180,7 @@ fn long_texts_take_linear_time() {
         assert!(Lexer::new(sql.as_bytes(), mode).count() <= sql.len());
         assert!(kill::find(sql.as_bytes(), mode).count() <= sql.len());
         let _ = locks::effect(sql.as_bytes(), mode);
+        let _ = program::effects(sql.as_bytes(), mode);
     }
     let spaces = format!(";{}", " ;".repeat(1 << 19));
     assert!(!Lexer::new(spaces.as_bytes(), Mode::default()).any(|token| token.kind == Kind::Word));

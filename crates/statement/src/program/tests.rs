@@ -1,4 +1,5 @@
 use super::*;
+use crate::Class;
 
 fn read_body(body: &str) -> ProgramEffects {
     effects(body.as_bytes(), Mode::default())
@@ -119,5 +120,88 @@ fn bytes_of_any_kind_do_not_panic() {
     let body = b"BEGIN \xff\xfe `\xff`.`` .. .1a INSERT(`";
     for end in 0..=body.len() {
         effects(&body[..end], Mode::default());
+    }
+}
+
+/// A statement in a body is never milder than the same statement by itself.
+#[test]
+fn statements_in_bodies_are_not_milder_than_alone() {
+    for sql in [
+        "INSERT IGNORE INTO t VALUES (1)",
+        "INSERT t SET a = 1",
+        "REPLACE DELAYED t VALUES (1)",
+        "UPDATE t SET a = 1",
+        "DELETE QUICK FROM t",
+        "WITH a AS (SELECT 1) DELETE FROM t USING t JOIN a",
+        "(SELECT * FROM t) FOR UPDATE",
+        "SELECT * FROM t LIMIT 1 FOR SHARE SKIP LOCKED",
+        "SELECT 1 INTO OUTFILE '/tmp/x'",
+        "SELECT NEXT VALUE FOR s",
+        "LOAD DATA INFILE 'x' INTO TABLE t",
+        "LOAD INDEX INTO CACHE t",
+        "LOCK TABLES t WRITE",
+        "LOCK INSTANCE FOR BACKUP",
+        "BACKUP STAGE START",
+        "FLUSH LOCAL TABLES",
+        "FLUSH TABLES WITH READ LOCK",
+        "RESET MASTER",
+        "RESET PERSIST",
+        "PURGE BINARY LOGS TO 'x'",
+        "BINLOG 'x'",
+        "CACHE INDEX t IN c",
+        "CHECK TABLE t",
+        "ANALYZE TABLE t",
+        "START REPLICA",
+        "STOP SLAVE",
+        "DO GET_LOCK('a', 1)",
+        "CREATE TABLE t (a INT)",
+        "CREATE TEMPORARY TABLE t (a INT)",
+        "CREATE OR REPLACE VIEW v AS SELECT 1",
+        "ALTER TABLE t ADD b INT",
+        "DROP VIEW IF EXISTS v",
+        "TRUNCATE t",
+        "TRUNCATE TABLE `t`",
+        "RENAME TABLE a TO b",
+        "GRANT SELECT ON *.* TO u",
+        "REVOKE ALL ON *.* FROM u",
+        "INSTALL PLUGIN p SONAME 'x'",
+        "UNINSTALL COMPONENT 'x'",
+        "IMPORT TABLE FROM 'x'",
+        "CLONE LOCAL DATA DIRECTORY 'x'",
+        "SHUTDOWN",
+        "RESTART",
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'x'",
+        "OPTIMIZE TABLE t",
+        "REPAIR TABLE t",
+        "SET PASSWORD = 'x'",
+        "SET PASSWORD FOR u = 'x'",
+        "SET STATEMENT max_statement_time = 1 FOR DELETE FROM t",
+        "EXPLAIN ANALYZE UPDATE t SET a = 1",
+        "SELECT f(1)",
+        "SELECT `g` (1)",
+        "SELECT shop.f()",
+        "CALL p",
+        "EXECUTE s USING @a",
+        "EXECUTE IMMEDIATE @a",
+    ] {
+        let class = crate::scan(sql.as_bytes(), Mode::default()).class;
+        for body in [
+            sql.to_owned(),
+            format!("BEGIN {sql}; END"),
+            format!("l: LOOP {sql}; LEAVE l; END LOOP"),
+            format!("BEGIN DECLARE EXIT HANDLER FOR NOT FOUND, SQLSTATE '42000' {sql}; END"),
+            format!("IF a THEN {sql}; ELSE {sql}; END IF"),
+        ] {
+            let found = read_body(&body);
+            let enough = match class {
+                Class::Control => true,
+                Class::Read => found.reads,
+                Class::Write => found.writes || found.locks || found.ddl,
+                Class::Call => !found.calls.is_empty(),
+                Class::Unparsed => found.dynamic || found.ddl,
+                Class::Ddl => found.ddl,
+            };
+            assert!(enough, "{class}: {body}: {found:?}");
+        }
     }
 }
