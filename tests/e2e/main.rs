@@ -7,6 +7,7 @@
 mod harness;
 
 mod bad_input;
+mod catalogue;
 mod change_user;
 mod command_line;
 mod differential;

@@ -131,7 +131,7 @@ impl Gatekeeper {
     ) -> Explanation {
         let policy = self.policy();
         let cache = ParseCache::new();
-        let question = TextQuestion::new(sql, scan, Schema::known(client.database), &cache);
+        let question = TextQuestion::new(sql, scan, Schema::known(client.database), &cache, Some(&self.catalog));
         let facts = note::facts(scan, question.class());
         let said = spoken::comments(sql, scan).unwrap_or_else(spoken::nothing);
         let pairs = attributes.iter().map(|(name, value)| (name.as_slice(), value.as_slice()));

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use catalog::Catalog;
 use health::Flow;
 use identity::{Client as Known, Clients, Counts};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rules::{LoginJudgement, Mode, Timestamp};
 use statement::{Doubts, ParseCache};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::connections::{Connections, Full};
@@ -42,6 +43,9 @@ pub struct Gatekeeper {
     pub(crate) clients: Clients<ClientStats>,
     forgotten: Arc<Mutex<Forgetting>>,
     pub(crate) parsed: ParseCache,
+    /// What the views, routines and triggers of the upstream touch.
+    pub(crate) catalog: ArcSwap<Catalog>,
+    catalog_wanted: Arc<Notify>,
     pub(crate) room: Arc<Room>,
     pub(crate) conflicts: AtomicU64,
     /// Statements in doubt, by the reasons of [`Doubts::NAMES`].
@@ -84,6 +88,8 @@ impl Gatekeeper {
             clients: remembered(&forgotten),
             forgotten,
             parsed: ParseCache::new(),
+            catalog: ArcSwap::from_pointee(Catalog::unknown()),
+            catalog_wanted: Arc::default(),
             room: Arc::default(),
             conflicts: AtomicU64::new(0),
             doubts: Default::default(),
@@ -108,6 +114,16 @@ impl Gatekeeper {
         self.policy.store(Arc::new(policy));
         self.generation.store(generation, Ordering::Release);
         self.changed.send_replace(generation);
+    }
+
+    /// Replaces what is known of the upstream's views, routines and triggers.
+    pub fn set_catalog(&self, catalog: Arc<Catalog>) {
+        self.catalog.store(catalog);
+    }
+
+    /// Notified when a statement may have changed the upstream's catalogue. Several notifications may count as one.
+    pub fn catalog_wanted(&self) -> &Arc<Notify> {
+        &self.catalog_wanted
     }
 
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {

@@ -44,7 +44,7 @@ impl Note {
     }
 
     pub(crate) fn of(sql: &[u8], scan: &Scan, schema: &DefaultSchema, cache: &ParseCache) -> Note {
-        let question = TextQuestion::new(sql, scan, schema.as_known(), cache);
+        let question = TextQuestion::new(sql, scan, schema.as_known(), cache, None);
         Note {
             facts: facts(scan, question.class()),
             statement: question.facts(),

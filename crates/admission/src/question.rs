@@ -1,10 +1,13 @@
 //! A statement as rules see it. Fingerprints and tables are found when a rule needs them.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use catalog::{Access, Catalog};
 use rules::{Query, QueryShapes, Schema, Tables};
-use statement::{Class, Classes, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan};
+use statement::{Class, Classes, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan, Table};
 
 use crate::note::Note;
 
@@ -17,6 +20,9 @@ pub(crate) trait Question: Query {
 
     /// A gate may hold it, so that it matters to be exempt.
     fn mind_gates(&self);
+
+    /// Whether views, routines, triggers or tables may be others once it has run.
+    fn may_change_catalog(&self) -> bool;
 }
 
 /// The default schema of a session.
@@ -62,10 +68,6 @@ impl StatementFacts {
             parsed: None,
         }
     }
-
-    fn tables(&self) -> Tables<'_> {
-        self.parsed.as_deref().map_or(Tables::Unknown, |parsed| tables(parsed, self.classes))
-    }
 }
 
 /// A text that is still in its packet.
@@ -78,11 +80,20 @@ pub(crate) struct TextQuestion<'a> {
     cache: &'a ParseCache,
     fingerprints: OnceCell<Fingerprints>,
     parsed: OnceCell<Arc<Parsed>>,
+    /// `None`: of a text that only gets prepared.
+    catalog: Option<&'a ArcSwap<Catalog>>,
+    behind: OnceCell<Behind>,
     gated: Cell<bool>,
 }
 
 impl<'a> TextQuestion<'a> {
-    pub(crate) fn new(sql: &'a [u8], scan: &'a Scan, schema: Schema<'a>, cache: &'a ParseCache) -> TextQuestion<'a> {
+    pub(crate) fn new(
+        sql: &'a [u8],
+        scan: &'a Scan,
+        schema: Schema<'a>,
+        cache: &'a ParseCache,
+        catalog: Option<&'a ArcSwap<Catalog>>,
+    ) -> TextQuestion<'a> {
         // Behind a USE of the same text the default schema is another.
         let schema = if scan.changes_schema && scan.statements > 1 { Schema::Unknown } else { schema };
         let mut question = TextQuestion {
@@ -93,12 +104,24 @@ impl<'a> TextQuestion<'a> {
             cache,
             fingerprints: OnceCell::new(),
             parsed: OnceCell::new(),
+            catalog,
+            behind: OnceCell::new(),
             gated: Cell::new(false),
         };
         if scan.doubts.contains(Doubts::FUNCTIONS) {
             question.classes = scan.classes_with(question.parsed());
         }
+        if catalog.is_some_and(|catalog| may_tell(&catalog.load(), question.classes)) {
+            question.classes = question.behind().classes;
+        }
         question
+    }
+
+    fn behind(&self) -> &Behind {
+        self.behind.get_or_init(|| match self.catalog {
+            Some(catalog) => Behind::of(self.parsed(), &catalog.load(), self.schema, self.classes),
+            None => Behind::nothing(self.classes),
+        })
     }
 
     /// The strictest class that the text may have.
@@ -138,7 +161,11 @@ impl Query for TextQuestion<'_> {
     }
 
     fn tables(&self) -> Tables<'_> {
-        tables(self.parsed(), self.classes)
+        self.behind().tables(Some(self.parsed()))
+    }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.behind().in_doubt
     }
 
     fn exemption_matters(&self) -> bool {
@@ -152,7 +179,11 @@ impl Question for TextQuestion<'_> {
     }
 
     fn keep(&self) -> KnownQuestion {
-        KnownQuestion { facts: self.facts(), schema: kept(self.schema) }
+        KnownQuestion { facts: self.facts(), schema: kept(self.schema), behind: self.behind().clone() }
+    }
+
+    fn may_change_catalog(&self) -> bool {
+        may_change(self.classes)
     }
 
     fn known_fingerprint(&self) -> Option<Fingerprint> {
@@ -165,14 +196,40 @@ impl Question for TextQuestion<'_> {
 pub(crate) struct NotedQuestion<'a> {
     note: &'a Note,
     schema: Schema<'a>,
+    classes: Classes,
+    catalog: &'a ArcSwap<Catalog>,
+    behind: OnceCell<Behind>,
     gated: Cell<bool>,
 }
 
 impl<'a> NotedQuestion<'a> {
     /// The server finds the tables of a prepared statement by the schema of its PREPARE.
-    pub(crate) fn new(note: &'a Note, schema: Schema<'a>) -> NotedQuestion<'a> {
+    pub(crate) fn new(note: &'a Note, schema: Schema<'a>, catalog: &'a ArcSwap<Catalog>) -> NotedQuestion<'a> {
         let same = note.schema.as_known() == schema;
-        NotedQuestion { note, schema: if same { schema } else { Schema::Unknown }, gated: Cell::new(false) }
+        let mut question = NotedQuestion {
+            note,
+            schema: if same { schema } else { Schema::Unknown },
+            classes: note.statement.classes,
+            catalog,
+            behind: OnceCell::new(),
+            gated: Cell::new(false),
+        };
+        if may_tell(&catalog.load(), question.classes) {
+            question.classes = question.behind().classes;
+        }
+        question
+    }
+
+    /// The strictest class that it may have.
+    pub(crate) fn class(&self) -> Class {
+        self.classes.iter().fold(self.note.facts.class, Class::or_stricter)
+    }
+
+    fn behind(&self) -> &Behind {
+        self.behind.get_or_init(|| match &self.note.statement.parsed {
+            Some(parsed) => Behind::of(parsed, &self.catalog.load(), self.schema, self.note.statement.classes),
+            None => Behind::nothing(self.note.statement.classes),
+        })
     }
 }
 
@@ -182,7 +239,7 @@ impl Query for NotedQuestion<'_> {
     }
 
     fn classes(&self) -> Classes {
-        self.note.statement.classes
+        self.classes
     }
 
     fn shapes(&self) -> QueryShapes {
@@ -194,7 +251,11 @@ impl Query for NotedQuestion<'_> {
     }
 
     fn tables(&self) -> Tables<'_> {
-        self.note.statement.tables()
+        self.behind().tables(self.note.statement.parsed.as_deref())
+    }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.behind().in_doubt
     }
 
     fn exemption_matters(&self) -> bool {
@@ -208,7 +269,12 @@ impl Question for NotedQuestion<'_> {
     }
 
     fn keep(&self) -> KnownQuestion {
-        KnownQuestion { facts: self.note.statement.clone(), schema: kept(self.schema) }
+        let facts = StatementFacts { classes: self.classes, ..self.note.statement.clone() };
+        KnownQuestion { facts, schema: kept(self.schema), behind: self.behind().clone() }
+    }
+
+    fn may_change_catalog(&self) -> bool {
+        may_change(self.classes)
     }
 
     fn known_fingerprint(&self) -> Option<Fingerprint> {
@@ -221,6 +287,7 @@ impl Question for NotedQuestion<'_> {
 pub(crate) struct KnownQuestion {
     facts: StatementFacts,
     schema: DefaultSchema,
+    behind: Behind,
 }
 
 impl KnownQuestion {
@@ -247,7 +314,11 @@ impl Query for KnownQuestion {
     }
 
     fn tables(&self) -> Tables<'_> {
-        self.facts.tables()
+        self.behind.tables(self.facts.parsed.as_deref())
+    }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.behind.in_doubt
     }
 
     /// It waits already: whatever lets it go matters.
@@ -264,11 +335,74 @@ fn kept(schema: Schema<'_>) -> DefaultSchema {
     }
 }
 
-/// What a routine or an unseen text touches is not in the text.
-fn tables(parsed: &Parsed, classes: Classes) -> Tables<'_> {
-    let hidden = classes.contains(Class::Call) || classes.contains(Class::Unparsed);
-    match parsed.outcome {
-        Outcome::Read if !hidden => Tables::Known(&parsed.tables),
-        Outcome::Read | Outcome::Failed => Tables::Unknown,
+/// What the upstream's catalogue adds to a text.
+#[derive(Debug, Clone)]
+struct Behind {
+    /// `None`: those of the text itself.
+    tables: Option<Arc<[Table]>>,
+    classes: Classes,
+    /// A routine whose body is not known, or an unseen text, may touch any table.
+    hidden: bool,
+    /// A name may stand for a view that is not known.
+    in_doubt: bool,
+}
+
+impl Behind {
+    fn nothing(classes: Classes) -> Behind {
+        Behind { tables: None, classes, hidden: may_hide(classes), in_doubt: false }
     }
+
+    fn of(parsed: &Parsed, catalog: &Catalog, schema: Schema<'_>, classes: Classes) -> Behind {
+        let writes = classes.iter().any(Class::locks_or_writes);
+        let access = if writes { Access::Write } else { Access::Read };
+        let schema = match schema {
+            Schema::Known(name) => Some(name),
+            Schema::None | Schema::Unknown => None,
+        };
+        let tables = catalog.tables_behind(&parsed.tables, schema, access);
+        let calls = catalog.routines_behind(&parsed.calls, schema);
+        let calls_are_known = catalog.is_known() && !calls.calls_unknown && !calls.dynamic;
+        let mut all = if calls_are_known { classes.with_known_calls() } else { classes };
+        let both = [&tables, &calls];
+        for (class, may_be) in [
+            (Class::Write, both.iter().any(|found| found.writes || found.locks)),
+            (Class::Unparsed, both.iter().any(|found| found.dynamic)),
+            (Class::Ddl, both.iter().any(|found| found.ddl)),
+        ] {
+            if may_be {
+                all.insert(class);
+            }
+        }
+        let is_same = calls.tables.is_empty() && matches!(tables.tables, Cow::Borrowed(_));
+        Behind {
+            tables: (!is_same).then(|| tables.tables.iter().chain(calls.tables.iter()).cloned().collect()),
+            classes: all,
+            hidden: if calls_are_known { all.contains(Class::Unparsed) } else { may_hide(all) },
+            in_doubt: both.iter().any(|found| found.unknown_names || found.calls_unknown),
+        }
+    }
+
+    fn tables<'a>(&'a self, parsed: Option<&'a Parsed>) -> Tables<'a> {
+        match parsed {
+            Some(parsed) if parsed.outcome == Outcome::Read && !self.hidden => {
+                Tables::Known(self.tables.as_deref().unwrap_or(&parsed.tables))
+            }
+            Some(_) | None => Tables::Unknown,
+        }
+    }
+}
+
+/// What a routine or an unseen text touches is not in the text.
+fn may_hide(classes: Classes) -> bool {
+    classes.contains(Class::Call) || classes.contains(Class::Unparsed)
+}
+
+/// Whether the classes could be others by the catalogue.
+fn may_tell(catalog: &Catalog, classes: Classes) -> bool {
+    catalog.is_known()
+        && (classes.contains(Class::Call) || (classes.contains(Class::Read) && catalog.reads_may_write()))
+}
+
+fn may_change(classes: Classes) -> bool {
+    classes.intersects(Classes::of(Class::Ddl).with_possible())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use health::{BuiltIn, Control, OnStale};
 use rules::{
     Action, CompiledRule, Condition, Do, InTransaction, Key, Match, Matcher, Mode, Origin, Rule, RuleSet, Scope, Share,
-    Timestamp, Value,
+    Timestamp, UnknownTables, Value,
 };
 use statement::{Class, Fingerprint, Shapes};
 
@@ -31,6 +31,7 @@ pub(crate) fn rule(line: &str) -> Rule {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: None,
         created: None,

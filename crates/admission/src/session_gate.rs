@@ -141,7 +141,9 @@ impl State {
         context.keeper.count_doubts(scan.doubts);
         // Taken out while the question borrows it.
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
-        let question = TextQuestion::new(sql, scan, schema.as_known(), &context.keeper.parsed);
+        let keeper = &context.keeper;
+        let question = TextQuestion::new(sql, scan, schema.as_known(), &keeper.parsed, Some(&keeper.catalog));
+        self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = note::facts(scan, question.class());
         let verdict = self.decide(context, ask, facts, spoken::comments(sql, scan), &question);
         drop(question);
@@ -156,9 +158,11 @@ impl State {
         }
         context.keeper.count_doubts(note.doubts);
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
-        let question = NotedQuestion::new(note, schema.as_known());
+        let question = NotedQuestion::new(note, schema.as_known(), &context.keeper.catalog);
+        self.under_way.may_change_catalog(question.may_change_catalog());
+        let facts = Facts { class: question.class(), ..note.facts };
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
-        let verdict = self.decide(context, ask, note.facts, said, &question);
+        let verdict = self.decide(context, ask, facts, said, &question);
         self.remembered.schema = schema;
         verdict
     }
@@ -312,6 +316,9 @@ impl Gate for SessionGate {
         state.running.settle(&context.keeper.gates, &context.keeper.limits, &outcome);
         if state.unit.settled(outcome, Instant::now) {
             state.places.clear();
+        }
+        if state.under_way.has_changed_catalog() {
+            context.keeper.catalog_wanted().notify_one();
         }
         state.under_way.apply(&mut state.remembered, outcome.succeeded);
     }

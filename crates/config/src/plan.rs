@@ -260,12 +260,15 @@ pub struct Probe {
     pub idle_interval: Duration,
     /// How long without a query that is.
     pub idle_after: Duration,
+    /// Between two looks at the server's catalogue without a reason.
+    pub catalogue_interval: Duration,
 }
 
 impl Probe {
     pub const TIMEOUT: Duration = Duration::from_secs(1);
     pub const IDLE_INTERVAL: Duration = Duration::from_secs(5);
     pub const IDLE_AFTER: Duration = Duration::from_secs(10);
+    pub const CATALOGUE_INTERVAL: Duration = Duration::from_secs(60);
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -96,6 +96,7 @@ pub(crate) struct RawProbe {
     pub(crate) timeout: Option<Span<10, 60_000>>,
     pub(crate) idle_interval: Option<Span<100, AN_HOUR>>,
     pub(crate) idle_after: Option<Span<1000, AN_HOUR>>,
+    pub(crate) catalogue_interval: Option<Span<100, AN_HOUR>>,
 }
 
 pub(crate) const AN_HOUR: u64 = 3_600_000;

@@ -5,7 +5,7 @@ mod rules;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
-use ::rules::Timestamp;
+use ::rules::{Rule, Timestamp, UnknownTables};
 
 use crate::gate::Gate;
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
@@ -36,6 +36,7 @@ pub(crate) fn warnings(plan: &Plan, exposure: Exposure, now: Timestamp) -> Vec<T
     probe(plan, exposure, &mut found);
     rules::find(plan, now, &mut found);
     delays(plan, &mut found);
+    unknown_tables(plan, &mut found);
     if let Some(http) = plan.admin.http.filter(|http| !http.ip().is_loopback()) {
         let what = format!("{http} is reached from other machines, and asks nobody who they are");
         found.push(warning("admin.http", what, "let only your monitoring reach it, or write `127.0.0.1:6034`"));
@@ -62,6 +63,19 @@ fn listeners(plan: &Plan, found: &mut Vec<Trouble>) {
     if certificate && plan.listen.iter().all(|listener| listener.tls == ClientTls::Disabled) {
         let what = "no listener uses this: they all have `tls: disabled`";
         found.push(Trouble::new(KeyPath::of("tls"), At::Key, what, "write `tls: optional` for one, or take `tls` out"));
+    }
+}
+
+/// Without a user to read the catalogue as, every name is unknown.
+fn unknown_tables(plan: &Plan, found: &mut Vec<Trouble>) {
+    if plan.probe.is_some() {
+        return;
+    }
+    let matches = |rule: &Rule| rule.unknown_tables == UnknownTables::Match;
+    for (index, _) in plan.policy.rules.iter().enumerate().filter(|(_, rule)| matches(rule)) {
+        let what = "without a probe user all tables are unknown, so the rule concerns whatever names a table";
+        let place = KeyPath::of("rules").item(index).key("unknown_tables");
+        found.push(Trouble::new(place, At::Value, what, "add `probe:`, or write `unknown_tables: ignore`"));
     }
 }
 

@@ -85,7 +85,23 @@ pub fn grants(flavor: Flavor, wanted: &Grants<'_>) -> String {
             }
         }
     }
+    sql.push_str(&optional(flavor, &account));
     sql
+}
+
+/// What shows views, routines and triggers, commented out: SELECT also reads the data.
+fn optional(flavor: Flavor, account: &str) -> String {
+    let (routines, name) = match flavor {
+        Flavor::Mysql => ("SHOW_ROUTINE ON *.*", "the bodies of routines"),
+        Flavor::Mariadb => ("SELECT ON mysql.proc", "the bodies of routines; from 11.3 on SHOW CREATE ROUTINE ON *.*"),
+    };
+    format!(
+        "-- Optional; without it, rules on tables do not see through views, routines and triggers:\n\
+         -- GRANT SELECT, SHOW VIEW ON *.* TO {account}; -- the definitions of views. The server shows them only to who \
+         may read their data; a schema instead of *.* shows those of the schema\n\
+         -- GRANT TRIGGER ON *.* TO {account}; -- triggers\n\
+         -- GRANT {routines} TO {account}; -- {name}\n"
+    )
 }
 
 fn text(value: &str) -> String {
@@ -107,7 +123,9 @@ mod tests {
         let made = Heartbeat { missing: MissingTable::Create, ..heartbeat.clone() };
         for flavor in [Flavor::Mysql, Flavor::Mariadb] {
             let least = grants(flavor, &Grants { user: "toll'gate", host: "%", heartbeat: None, discover: false });
-            assert!(least.lines().all(|line| line.contains("; -- ")), "{least}");
+            assert!(least.lines().all(|line| line.contains("; -- ") || line.starts_with("-- ")), "{least}");
+            assert!(least.contains("\n-- GRANT SELECT, SHOW VIEW ON *.* TO 'toll''gate'@'%'; -- "), "{least}");
+            assert!(!least.lines().any(|line| line.starts_with("GRANT SELECT ON *.*")), "{least}");
             assert!(least.starts_with("CREATE USER IF NOT EXISTS 'toll''gate'@'%'"), "{least}");
             for unwanted in ["SLAVE", "MASTER", "INSERT", "CREATE ON", "threads"] {
                 assert!(!least.contains(unwanted), "{unwanted}: {least}");

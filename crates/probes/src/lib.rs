@@ -23,6 +23,7 @@ mod replica;
 
 // What it asks.
 mod ask;
+mod catalogue;
 mod clock;
 mod heartbeat;
 
@@ -35,6 +36,7 @@ mod trouble;
 
 mod grants;
 
+pub use catalogue::{CatalogueSettings, read_catalogue, watch_catalogue};
 pub use connector::{Connector, PROGRAM_NAME};
 pub use custom::{Ask, CustomMetric, On};
 pub use event::{Change, Event, Role, ServerSeen};

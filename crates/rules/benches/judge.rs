@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use identity::{Identity, Name, Pairs};
 use rules::{
     Candidates, Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, QueryShapes, Rule, RuleSet, Schema,
-    Scope, Share, Tables, Timestamp, Value,
+    Scope, Share, Tables, Timestamp, UnknownTables, Value,
 };
 use statement::{Class, Classes, Fingerprint, Fingerprints, Shapes, Table};
 
@@ -150,6 +150,7 @@ fn rule(number: usize, conditions: Vec<(Key, Value)>) -> Rule {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: Some(Timestamp(NOW.0 + 3_600_000)),
         created: None,

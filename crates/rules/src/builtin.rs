@@ -2,7 +2,7 @@
 //! the file and with those of the run time.
 
 use crate::matching::{Condition, Key, Match, Value};
-use crate::rule::{Do, InTransaction, Mode, Origin, Rule, Share};
+use crate::rule::{Do, InTransaction, Mode, Origin, Rule, Share, UnknownTables};
 use statement::{Class, Table};
 
 /// Above what a rule has that says nothing, so that a rule for everybody does not reach them by having more keys. Who means
@@ -38,6 +38,7 @@ fn exemption(id: &str, conditions: Vec<Condition>) -> Rule {
         priority: PRIORITY,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: None,
         created: None,

@@ -189,7 +189,7 @@ impl CompiledRule {
     /// Whether it could match some statement of this class.
     pub(crate) fn allows_class(&self, class: Class) -> bool {
         let is_class = |asked: &Asked| matches!(asked, Asked::Class(classes) if classes.named().contains(class));
-        let is_other = |asked: &Asked| matches!(asked, Asked::Class(classes) if !classes.possible().contains(class));
+        let is_other = |asked: &Asked| matches!(asked, Asked::Class(classes) if !classes.possible().including_calls().contains(class));
         !self.holds.asked.iter().any(is_other) && !self.not.asked.iter().any(is_class)
     }
 

@@ -52,7 +52,9 @@ pub use judgement::{Fields, Judgement, LoginJudgement, MatchingLimits};
 pub use matcher::Matcher;
 pub use matching::{Condition, Key, Match, Network, Scope, Value};
 pub use query::{Query, QueryShapes, Schema, Tables};
-pub use rule::{Action, Active, Days, Do, GateName, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share};
+pub use rule::{
+    Action, Active, Days, Do, GateName, InTransaction, Limits, Mode, Origin, Rule, RuleId, Share, UnknownTables,
+};
 pub use ruleset::{Candidates, RuleSet};
 pub use timestamp::Timestamp;
 pub use warnings::{Warning, WarningKind};

@@ -21,6 +21,12 @@ pub trait Query {
     /// Asked for, at most once a judgement, if a rule on tables could change the outcome.
     fn tables(&self) -> Tables<'_>;
 
+    /// Whether the statement may touch tables that are not among [`Query::tables`], because a name in it is not known or
+    /// because something that it runs is not known.
+    fn tables_in_doubt(&self) -> bool {
+        false
+    }
+
     /// Whether something other than a rule could still hold it, so that it matters to be exempt even where no rule
     /// restricts it. If not, tables are never looked at only to find an exemption.
     fn exemption_matters(&self) -> bool {

@@ -28,6 +28,7 @@ pub struct Rule {
     /// Of a run-time rule: it stands even where a rule of the file is stricter.
     pub overrides: bool,
     pub in_transaction: InTransaction,
+    pub unknown_tables: UnknownTables,
     pub active: Option<Active>,
     /// `None`: permanent, which only a rule of the file or a built-in one can be.
     pub expires: Option<Timestamp>,
@@ -126,6 +127,16 @@ pub enum InTransaction {
     Reject,
 }
 
+/// What a name that is not a known table or view means to a restricting rule on tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum UnknownTables {
+    /// It is the table that it is called.
+    #[default]
+    Ignore,
+    /// It may stand for any table, so that the rule applies.
+    Match,
+}
+
 /// The hours of the week in which a rule is in force.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Active {
@@ -168,4 +179,5 @@ macro_rules! words {
 words! { Action Delay "delay" Reject "reject" }
 words! { Mode Off "off" Warn "warn" Enforce "enforce" }
 words! { InTransaction Pass "pass" Delay "delay" Reject "reject" }
+words! { UnknownTables Ignore "ignore" Match "match" }
 words! { Origin BuiltIn "built-in" File "file" Runtime "runtime" }

@@ -7,7 +7,7 @@ use statement::{Class, Classes, Fingerprint, Fingerprints, Shapes, Table};
 
 use crate::{
     Condition, Do, InTransaction, Key, Match, Mode, Origin, Query, QueryShapes, Rule, RuleSet, Schema, Scope, Share,
-    Tables, Timestamp, Value,
+    Tables, Timestamp, UnknownTables, Value,
 };
 
 pub(crate) const NOW: Timestamp = Timestamp(1_000_000);
@@ -27,6 +27,7 @@ pub(crate) fn rule(line: &str) -> Rule {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: None,
         created: None,
@@ -55,6 +56,7 @@ pub(crate) fn rule(line: &str) -> Rule {
             "runtime" => rule.origin = Origin::Runtime,
             "built-in" => rule.origin = Origin::BuiltIn,
             "override" => rule.overrides = true,
+            "unknown" => rule.unknown_tables = UnknownTables::named(value).unwrap(),
             "priority" => rule.priority = value.parse().unwrap(),
             "expires" => rule.expires = Some(Timestamp(NOW.0 + value.parse::<i64>().unwrap())),
             "incident" => rule.incident = Some(value.to_owned()),
@@ -155,6 +157,7 @@ pub(crate) struct Asked {
     shapes: Shapes,
     fingerprint: Fingerprints,
     tables: Touched,
+    tables_in_doubt: bool,
     exemption_matters: bool,
     pub(crate) fingerprints: Cell<u32>,
     pub(crate) parses: Cell<u32>,
@@ -169,7 +172,7 @@ enum Touched {
 
 /// `class=write schema=shop shape=no_where fingerprint=1 table=a,b.c`; a read without any of these if they are not said. Several
 /// classes or fingerprints are those of several statements; `maybe_shape` is a shape of only some of them.
-/// `table=?` is unknown, `table=?,a,b` is among a and b. `free`: nothing but a rule could hold it.
+/// `table=?` is unknown, `table=?,a,b` is among a and b. `doubt`: there may be others. `free`: nothing but a rule could hold it.
 pub(crate) fn asked(text: &str) -> Asked {
     let mut asked = Asked {
         schema: None,
@@ -179,6 +182,7 @@ pub(crate) fn asked(text: &str) -> Asked {
         shapes: Shapes::empty(),
         fingerprint: Fingerprints::one(Fingerprint(0)),
         tables: Touched::Known(Vec::new()),
+        tables_in_doubt: false,
         exemption_matters: true,
         fingerprints: Cell::new(0),
         parses: Cell::new(0),
@@ -196,6 +200,7 @@ pub(crate) fn asked(text: &str) -> Asked {
             "maybe_shape" => asked.shapes = value.split(',').map(|shape| Shapes::named(shape).unwrap()).collect(),
             "fingerprint" => asked.fingerprint = fingerprints(value),
             "table" => asked.tables = touched(value),
+            "doubt" => asked.tables_in_doubt = true,
             "free" => asked.exemption_matters = false,
             _ => panic!("{word}"),
         }
@@ -247,6 +252,10 @@ impl Query for Asked {
             Touched::Among(tables) => Tables::Among(tables),
             Touched::Unknown => Tables::Unknown,
         }
+    }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.tables_in_doubt
     }
 
     fn exemption_matters(&self) -> bool {

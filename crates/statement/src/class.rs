@@ -62,10 +62,15 @@ impl Classes {
     pub const NONE: Classes = Classes(0);
 
     /// Every class that is ever delayed: what a text may be of which nothing is known.
-    pub const ANY: Classes = Classes(0b11_1110);
+    pub const ANY: Classes = Classes(0b111_1110);
 
+    /// Beside `Call`: the body of what is called is not known, so that it may read and define.
+    const OPAQUE_CALL: u8 = 1 << 6;
+
+    /// A call is one of a body that is not known.
     pub const fn of(class: Class) -> Classes {
-        Classes(1 << class as u8)
+        let opaque = if matches!(class, Class::Call) { Classes::OPAQUE_CALL } else { 0 };
+        Classes(1 << class as u8 | opaque)
     }
 
     pub fn is_empty(self) -> bool {
@@ -73,7 +78,19 @@ impl Classes {
     }
 
     pub fn insert(&mut self, class: Class) {
-        self.0 |= 1 << class as u8;
+        self.0 |= Classes::of(class).0;
+    }
+
+    /// With `Call` where a call of an unknown body is among these.
+    #[must_use]
+    pub const fn including_calls(self) -> Classes {
+        if self.0 & Classes::OPAQUE_CALL != 0 { self.union(Classes::of(Class::Call)) } else { self }
+    }
+
+    /// The bodies of all calls are known, and what they do is among these.
+    #[must_use]
+    pub fn with_known_calls(self) -> Classes {
+        Classes(self.0 & !Classes::OPAQUE_CALL)
     }
 
     pub fn contains(self, class: Class) -> bool {
@@ -85,17 +102,17 @@ impl Classes {
     }
 
     pub fn is_within(self, other: Classes) -> bool {
-        self.0 & !other.0 == 0
+        self.0 & !other.0 & !Classes::OPAQUE_CALL == 0
     }
 
     #[must_use]
-    pub fn union(self, other: Classes) -> Classes {
+    pub const fn union(self, other: Classes) -> Classes {
         Classes(self.0 | other.0)
     }
 
     #[must_use]
     pub fn without(self, class: Class) -> Classes {
-        Classes(self.0 & !(1 << class as u8))
+        Classes(self.0 & !Classes::of(class).0)
     }
 
     pub fn iter(self) -> impl Iterator<Item = Class> {
@@ -106,8 +123,9 @@ impl Classes {
     /// them does. A restricting rule or gate on these classes applies to all of the result.
     #[must_use]
     pub const fn with_possible(self) -> Classes {
-        let in_routines = Classes::of(Class::Read).0 | Classes::of(Class::Write).0 | Classes::of(Class::Ddl).0;
-        let call = if self.0 & in_routines != 0 { Classes::of(Class::Call).0 } else { 0 };
+        let writes = if self.0 & Classes::of(Class::Write).0 != 0 { Classes::of(Class::Call).0 } else { 0 };
+        let in_routines = Classes::of(Class::Read).0 | Classes::of(Class::Ddl).0;
+        let call = writes | if self.0 & in_routines != 0 { Classes::OPAQUE_CALL } else { 0 };
         let unparsed = if self.0 & Classes::ANY.0 != 0 { Classes::of(Class::Unparsed).0 } else { 0 };
         Classes(self.0 | call | unparsed)
     }
@@ -163,14 +181,21 @@ mod tests {
         use Class::{Call, Control, Ddl, Read, Unparsed, Write};
         for (named, possible) in [
             (&[Write][..], &[Write, Call, Unparsed][..]),
-            (&[Ddl], &[Call, Unparsed, Ddl]),
-            (&[Read], &[Read, Call, Unparsed]),
+            (&[Ddl], &[Unparsed, Ddl]),
+            (&[Read], &[Read, Unparsed]),
             (&[Call], &[Call, Unparsed]),
             (&[Unparsed], &[Unparsed]),
             (&[Control], &[Control]),
         ] {
             let named: Classes = named.iter().copied().collect();
             assert_eq!(named.with_possible().iter().collect::<Vec<_>>(), possible);
+        }
+        // Where the body of a call is not known, it may read and define too.
+        let call = Classes::of(Call);
+        for class in [Read, Write, Ddl] {
+            assert!(Classes::of(class).with_possible().intersects(call), "{class}");
+            let known = Classes::of(class).with_possible().intersects(call.with_known_calls());
+            assert_eq!(known, class == Write, "{class}");
         }
     }
 

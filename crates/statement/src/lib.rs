@@ -25,6 +25,7 @@ mod words;
 
 pub mod kill;
 pub mod locks;
+pub mod program;
 
 pub use charset::{Charset, CharsetChange};
 pub use class::{Class, Classes, UnknownClass};

@@ -13,10 +13,13 @@ pub use cache::ParseCache;
 use self::walk::{Names, names};
 use crate::lexer::Position;
 use crate::normalize::simplify;
+use crate::program::effects;
 use crate::scan::{Reader, Segment};
 use crate::{Class, Classes, Doubts, Mode, Scan};
+use memchr::memchr;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
+use std::collections::BTreeSet;
 use std::thread;
 
 /// What a parser says of a text, all its statements in all readings taken together.
@@ -25,6 +28,8 @@ pub struct Parsed {
     pub outcome: Outcome,
     /// Each once, in the order of their names. What a statement calls by a name of its own (WITH) is none.
     pub tables: Box<[Table]>,
+    /// Names that may be stored routines, of a text that calls some; names of tables may be among them.
+    pub calls: BTreeSet<Table>,
     /// A function is called, or may be, that is not the server's own.
     pub foreign_functions: bool,
 }
@@ -48,7 +53,7 @@ pub struct Table {
 impl Parsed {
     /// Nothing is known.
     pub fn unknown() -> Parsed {
-        Parsed { outcome: Outcome::Failed, tables: Box::default(), foreign_functions: true }
+        Parsed { outcome: Outcome::Failed, tables: Box::default(), calls: BTreeSet::new(), foreign_functions: true }
     }
 
     fn with(mut self, other: &Parsed) -> Parsed {
@@ -62,6 +67,7 @@ impl Parsed {
             tables.dedup();
             self.tables = tables.into();
         }
+        self.calls.extend(other.calls.iter().cloned());
         self.foreign_functions |= other.foreign_functions;
         self
     }
@@ -102,28 +108,40 @@ fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
         }
     }
     match all {
-        Some(parsed) if scan.text_is_known() => parsed,
+        Some(parsed) if scan.text_is_known() => {
+            let calls = scan.readings.segments(sql).flat_map(|segment| calls_of(segment.text(sql), segment.mode));
+            Parsed { calls: calls.collect(), ..parsed }
+        }
         Some(_) | None => Parsed::unknown(),
     }
 }
 
 /// One statement in one reading. Slow, and it allocates: see [`ParseCache`].
-fn parse_one(sql: &[u8], mode: Mode, is_control: bool) -> Parsed {
+fn parse_one(sql: &[u8], mode: Mode, is_control: bool, may_call: bool) -> Parsed {
     let segment = Segment { start: Position::START, end: sql.len(), mode };
     let calls = calls(sql, segment);
     let text = simplify(segment.lexer(sql), LIMIT).and_then(|(_, text)| text);
     let names = text.and_then(read);
     let foreign = calls.iter().any(|name| names.as_ref().is_none_or(|names| !names.clears(name)));
-    parsed(names.as_ref(), foreign, is_control)
+    let calls = if !calls.is_empty() || may_call { calls_of(sql, mode) } else { BTreeSet::new() };
+    Parsed { calls, ..parsed(names.as_ref(), foreign, is_control) }
+}
+
+/// Names that may be routines, whether ANSI_QUOTES is set or not, which does not show.
+fn calls_of(sql: &[u8], mode: Mode) -> BTreeSet<Table> {
+    let mut calls = effects(sql, mode).calls;
+    if memchr(b'"', sql).is_some() {
+        calls.extend(effects(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode }).calls);
+    }
+    calls
 }
 
 fn parsed(names: Option<&Names>, foreign_functions: bool, is_control: bool) -> Parsed {
+    let unknown = Parsed { foreign_functions, ..Parsed::unknown() };
     match names.filter(|names| names.is_complete || is_control) {
-        Some(names) => {
-            Parsed { outcome: Outcome::Read, tables: names.tables.iter().cloned().collect(), foreign_functions }
-        }
-        None if is_control => Parsed { outcome: Outcome::Read, tables: Box::default(), foreign_functions },
-        None => Parsed { outcome: Outcome::Failed, tables: Box::default(), foreign_functions },
+        Some(names) => Parsed { outcome: Outcome::Read, tables: names.tables.iter().cloned().collect(), ..unknown },
+        None if is_control => Parsed { outcome: Outcome::Read, ..unknown },
+        None => unknown,
     }
 }
 

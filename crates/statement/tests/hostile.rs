@@ -1,6 +1,6 @@
 //! Whatever the bytes: no panic, tokens in order and inside the text, and the cheap looks never disagree with the lexer.
 
-use statement::{Charset, Extent, Kind, Lexer, Mode, Server, kill, scan};
+use statement::{Charset, Extent, Kind, Lexer, Mode, Server, kill, program, scan};
 
 /// xorshift: seeded, so that a failure can be repeated.
 struct Random(u64);
@@ -107,6 +107,8 @@ fn any_bytes() {
             assert!(end <= token.start && token.start < token.end && token.end <= sql.len(), "{}", context());
             end = token.end;
         }
+        let effects = program::effects(&sql, mode);
+        assert!(effects.names.len() <= program::MOST_NAMES && effects.calls.len() <= program::MOST_NAMES);
         let targets: Vec<_> = scan(&sql, mode).kills(&sql);
         let mut end = 0;
         for target in &targets {
@@ -171,6 +173,7 @@ fn long_texts_take_linear_time() {
         let mode = Mode::default();
         assert!(Lexer::new(sql.as_bytes(), mode).count() <= sql.len());
         assert!(scan(sql.as_bytes(), mode).kills(sql.as_bytes()).len() <= sql.len());
+        let _ = program::effects(sql.as_bytes(), mode);
     }
     let spaces = format!(";{}", " ;".repeat(1 << 19));
     assert!(!Lexer::new(spaces.as_bytes(), Mode::default()).any(|token| token.kind == Kind::Word));

@@ -35,6 +35,9 @@ enum Command {
     Check {
         #[arg(default_value = "proxy.yaml")]
         config: PathBuf,
+        /// Connect to the upstream as the probe's user too, and say which views, routines and triggers it cannot see.
+        #[arg(long)]
+        connect: bool,
     },
     /// Ask a running proxy whether it is ready; the exit code says so too. For health checks of containers.
     Health {
@@ -104,7 +107,10 @@ pub fn main() -> ExitCode {
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = match Arguments::parse_from(arguments).command {
         Command::Run { config } => crate::run::run(&config),
-        Command::Check { config } => crate::check::check(&config),
+        Command::Check { config, connect } => {
+            let ask = if connect { crate::check::Ask::ServerToo } else { crate::check::Ask::FileOnly };
+            crate::check::check(&config, ask)
+        }
         Command::Health { address, live } => {
             crate::health::health(address, if live { Question::Live } else { Question::Ready })
         }

@@ -3,6 +3,7 @@
 //! One thread does all of it, so that nothing here needs a lock and no session waits for it.
 
 mod asked;
+mod catalogue;
 mod gate_log;
 mod own;
 mod pace;
@@ -49,6 +50,7 @@ pub(crate) fn start(
     custom: watch::Receiver<Custom>,
 ) -> anyhow::Result<()> {
     let (probes, host) = (asked::settings(plan), asked::host(&plan.upstream));
+    let catalogue = catalogue::settings(plan);
     let idle = plan.probe.as_ref().map(|probe| (probe.idle_after, probe.idle_interval));
     let remembered = Remembered::open(&plan.state_dir);
     let on_demotion = plan.upstream.on_demotion;
@@ -67,6 +69,9 @@ pub(crate) fn start(
                 None => {
                     tokio::spawn(Probes::run_without_servers(host, paces, list, events));
                 }
+            }
+            if let Some(settings) = catalogue {
+                tokio::spawn(catalogue::publish(settings, Arc::clone(&keeper)));
             }
             let traffic = Traffic::new(idle, keeper.gates().in_flight(), Instant::now());
             let measuring = Measuring {
@@ -195,6 +200,7 @@ impl Measuring {
                 self.log.forget();
                 self.own.forget();
                 self.gates.reset();
+                self.keeper.catalog_wanted().notify_one();
                 let ended = match self.on_demotion {
                     OnDemotion::Close => self.shared.registry.drain_present(),
                     OnDemotion::Keep => 0,

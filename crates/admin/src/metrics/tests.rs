@@ -8,7 +8,7 @@ use admission::policy::{Defaults, Gate, Policy, Queue};
 use admission::port::{Admission, Client};
 use health::{Board, BuiltIn, Control, Reading, Report, Settings, Unknown};
 use rules::{Action, Mode, RuleSet, Timestamp};
-use statement::{Charset, Class};
+use statement::Class;
 
 use super::*;
 use crate::PolicyFile;
@@ -141,7 +141,6 @@ fn clients_without_room_are_counted() {
                 certificate: None,
                 attributes: &attributes,
                 database: None,
-                charset: Charset::default(),
             };
             keeper.enter(&client).unwrap()
         })

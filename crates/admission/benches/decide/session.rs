@@ -11,7 +11,9 @@ use admission::port::{Admission, Ask, Client, Gate, Outcome, SessionState, Verdi
 use admission::{Gatekeeper, Note};
 use health::{Board, BuiltIn, Reading, Report};
 use identity::Settings;
-use rules::{Condition, Do, InTransaction, Key, Match, Matcher, Origin, Rule, RuleSet, Share, Timestamp, Value};
+use rules::{
+    Condition, Do, InTransaction, Key, Match, Matcher, Origin, Rule, RuleSet, Share, Timestamp, UnknownTables, Value,
+};
 use statement::{Charset, Class, Server};
 use wire::Command;
 
@@ -228,6 +230,7 @@ pub(crate) fn rule(id: &str, key: Key, value: &str, share: Share) -> Rule {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: None,
         created: None,

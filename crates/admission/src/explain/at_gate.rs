@@ -77,7 +77,7 @@ impl Concerns {
             return Concerns::Off;
         }
         let classes: Classes = gate.classes.iter().copied().collect();
-        if !classes.with_possible().intersects(question.classes()) {
+        if !classes.with_possible().including_calls().intersects(question.classes()) {
             return if gate.classes.is_empty() { Concerns::OnlyLogins } else { Concerns::NotTheClass };
         }
         let Some(matcher) = &gate.matching else { return Concerns::Everybody };

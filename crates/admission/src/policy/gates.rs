@@ -91,7 +91,7 @@ pub(crate) struct Concerning {
 
 /// The classes that a gate concerns: its own, and what may be one of them.
 fn possible(gate: &Gate) -> Classes {
-    gate.classes.iter().copied().collect::<Classes>().with_possible()
+    gate.classes.iter().copied().collect::<Classes>().with_possible().including_calls()
 }
 
 impl Gates {

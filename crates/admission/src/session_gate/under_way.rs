@@ -15,6 +15,7 @@ pub(super) struct UnderWay {
     /// It may prepare and forget statements by name, which its text does not show.
     may_prepare: bool,
     held: Option<(Facts, Concerning)>,
+    changes_catalog: bool,
 }
 
 #[derive(Debug)]
@@ -72,6 +73,15 @@ impl UnderWay {
 
     pub(super) fn rename(&mut self, change: Change) {
         self.named = Some(change);
+    }
+
+    /// Views, routines, triggers or tables may be others once it has run.
+    pub(super) fn may_change_catalog(&mut self, may: bool) {
+        self.changes_catalog = may;
+    }
+
+    pub(super) fn has_changed_catalog(&self) -> bool {
+        self.changes_catalog
     }
 
     pub(super) fn hold(&mut self, facts: Facts, concerning: Concerning) {

@@ -13,6 +13,7 @@ impl Resolver<'_> {
             ("probe.timeout", raw.timeout.is_some()),
             ("probe.idle_interval", raw.idle_interval.is_some()),
             ("probe.idle_after", raw.idle_after.is_some()),
+            ("probe.catalogue_interval", raw.catalogue_interval.is_some()),
         ];
         let heartbeat = raw.heartbeat.and_then(|heartbeat| self.heartbeat(heartbeat));
         let (user, password) = match (raw.user, raw.password) {
@@ -41,6 +42,7 @@ impl Resolver<'_> {
             timeout: raw.timeout.map_or(Probe::TIMEOUT, |span| span.0),
             idle_interval: raw.idle_interval.map_or(Probe::IDLE_INTERVAL, |span| span.0),
             idle_after: raw.idle_after.map_or(Probe::IDLE_AFTER, |span| span.0),
+            catalogue_interval: raw.catalogue_interval.map_or(Probe::CATALOGUE_INTERVAL, |span| span.0),
         })
     }
 

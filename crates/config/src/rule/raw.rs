@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rules::{Action, InTransaction, Mode};
+use rules::{Action, InTransaction, Mode, UnknownTables};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
@@ -27,6 +27,7 @@ pub(crate) struct RawRule {
     #[serde(rename = "override")]
     pub(crate) overrides: Option<Yes>,
     pub(crate) in_transaction: Option<Word<InTransaction>>,
+    pub(crate) unknown_tables: Option<Word<UnknownTables>>,
     pub(crate) active: Option<RawActive>,
     pub(crate) expires: Option<Moment>,
     #[serde(rename = "for")]

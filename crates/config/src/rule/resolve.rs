@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rules::lifetime;
-use rules::{Active, Condition, Days, Match, Origin, Rule, Timestamp, Value};
+use rules::{Active, Condition, Days, Key, Match, Origin, Rule, Timestamp, Value};
 use statement::Class;
 
 use super::end::{A_DAY, End};
@@ -27,6 +27,9 @@ pub(super) fn resolve(
     resolver.refuse_misplaced(&raw);
     let matching = resolver.matching(raw.matching);
     let effect = resolver.effect(raw.effect);
+    if raw.unknown_tables.is_some() {
+        resolver.refuse_without_table(matching.as_ref());
+    }
     let active = raw.active.and_then(|active| resolver.active(active));
     if let (Some(matching), Some(effect)) = (&matching, &effect) {
         resolver.refuse_unknown_at_login(matching, effect);
@@ -62,6 +65,7 @@ pub(super) fn resolve(
         priority: raw.priority.map_or(0, |priority| priority.0),
         overrides: raw.overrides.is_some(),
         in_transaction: raw.in_transaction.map(|word| word.0).unwrap_or_default(),
+        unknown_tables: raw.unknown_tables.map(|word| word.0).unwrap_or_default(),
         active,
         expires: end.expires,
         created: raw.created.map(|at| at.0).or((kind == Kind::Runtime).then_some(now)),
@@ -129,6 +133,15 @@ impl Resolver<'_> {
         let (found, troubles) = matching(raw.unwrap_or_default(), &self.base.key("match"), "the rule");
         self.troubles.extend(troubles);
         found
+    }
+
+    /// `unknown_tables` says something about `table` only.
+    fn refuse_without_table(&mut self, matching: Option<&Match>) {
+        let has_table = |matching: &Match| matching.conditions.iter().any(|condition| condition.key == Key::Table);
+        if matching.is_some_and(|matching| !has_table(matching)) {
+            let what = "the rule names no table";
+            self.refuse("unknown_tables", At::Key, what, "add `table:` under `match`, or take it out");
+        }
     }
 
     fn active(&mut self, raw: RawActive) -> Option<Active> {

@@ -117,6 +117,14 @@ fn all_that_is_wrong_is_said_at_once() {
         json!({ "match": { "class": "write", "user": "a" }, "do": { "max_connections": 1 } }),
         &[("match.class", "decided at login")],
     );
+    check(
+        json!({ "match": { "user": "a", "not": { "table": "t" } }, "do": hold, "unknown_tables": "match" }),
+        &[("unknown_tables", "add `table:` under `match`")],
+    );
+    check(
+        json!({ "match": { "table": "t" }, "do": hold, "unknown_tables": "mach" }),
+        &[("unknown_tables", "did you mean `match`")],
+    );
 }
 
 #[test]

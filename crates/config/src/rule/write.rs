@@ -1,7 +1,7 @@
 //! A rule as JSON, in the words in which it is read.
 
 use health::Unit;
-use rules::{Active, Condition, Do, GateName, InTransaction, Match, Rule, Share, Value};
+use rules::{Active, Condition, Do, GateName, InTransaction, Match, Rule, Share, UnknownTables, Value};
 use serde_json::{Map, Value as Json, json};
 use statement::Shapes;
 
@@ -35,6 +35,8 @@ fn written(rule: &Rule, unit: impl Fn(&str) -> Option<Unit>) -> Json {
     put("override", rule.overrides.then_some(Json::Bool(true)));
     let in_transaction = Some(rule.in_transaction).filter(|word| *word != InTransaction::default());
     put("in_transaction", in_transaction.map(|word| json!(word.as_str())));
+    let unknown_tables = Some(rule.unknown_tables).filter(|word| *word != UnknownTables::default());
+    put("unknown_tables", unknown_tables.map(|word| json!(word.as_str())));
     put("active", rule.active.as_ref().map(active));
     put("expires", rule.expires.map(|at| json!(at.to_string())));
     put("permanent", rule.expires.is_none().then_some(Json::Bool(true)));

@@ -155,7 +155,7 @@ fn the_gates_and_rules_of_the_starter_are_accepted() {
 /// A line `# key: value` as `key: value`, unless the key has no default and its value is an example.
 fn default_shown(line: &str) -> Option<String> {
     // What the probe user is for does nothing without one.
-    const EXAMPLES: [&str; 13] = [
+    const EXAMPLES: [&str; 14] = [
         "ca",
         "certificate",
         "key",
@@ -168,6 +168,7 @@ fn default_shown(line: &str) -> Option<String> {
         "timeout",
         "idle_interval",
         "idle_after",
+        "catalogue_interval",
         "on_demotion",
     ];
     let line = if line.trim_start().starts_with('#') { line.replacen("# ", "", 1) } else { line.to_owned() };
@@ -208,7 +209,7 @@ upstream:
 tls: { certificate: Cargo.toml, key: Cargo.toml, client_ca: Cargo.toml }
 limits:
   { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
-probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m }
+probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m, catalogue_interval: 5s }
 drain: { wait: 0s, deadline: 1h }
 workers: 3
 admin: { http: off }
@@ -249,8 +250,8 @@ log: { format: json, level: debug }
     assert_eq!((probe.user.as_str(), probe.password.expose()), ("tollgate", "from-env"));
     let table = TableName { schema: "Ops".to_owned(), name: "HeartBeat".to_owned() };
     assert_eq!(probe.heartbeat, Some(Heartbeat { table, create: false }));
-    let times = [probe.timeout, probe.idle_interval, probe.idle_after].map(|time| time.as_millis());
-    assert_eq!(times, [500, 30_000, 60_000]);
+    let times = [probe.timeout, probe.idle_interval, probe.idle_after, probe.catalogue_interval];
+    assert_eq!(times.map(|time| time.as_millis()), [500, 30_000, 60_000, 5_000]);
     assert_eq!(plan.upstream.on_demotion, OnDemotion::Keep);
     let exempt = Table { schema: Some("ops".into()), name: "heartbeat".into() };
     assert!(plan.policy.heartbeat_writers.tables.contains(&exempt));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use identity::{NamePart, Trust};
 use rules::{
     Action, Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
-    Timestamp, Value,
+    Timestamp, UnknownTables, Value,
 };
 use statement::{Class, Fingerprint, Shapes, Table};
 
@@ -121,6 +121,7 @@ fn the_rule_of_the_specification() {
         priority: 0,
         overrides: false,
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: None,
         expires: moment("2026-04-21T16:00:00Z"),
         created: moment("2026-04-21T10:05:00Z"),

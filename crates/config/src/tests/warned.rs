@@ -54,6 +54,15 @@ fn warnings() {
     check("admin: { http: 0.0.0.0:6034 }\n", &[("admin.http", "other machines")]);
     check("admin: { http: off }\n", &[]);
     check("queue: { per_identity: 5, total: 4 }\n", &[("queue.per_identity", "never reached")]);
+    let rule = |probe: &str| {
+        let rule = "{ id: r, match: { table: t }, do: { hold: true }, unknown_tables: match, permanent: true }";
+        format!("rules: [{rule}]\n{probe}")
+    };
+    check(&rule(""), &[]);
+    check(
+        &rule("probe:\n"),
+        &[("rules[0].unknown_tables", "all tables are unknown"), ("probe", "without a probe user")],
+    );
     check("probe: { user: a, password: plain }\n", &[("probe.password", "every user of this machine")]);
 }
 

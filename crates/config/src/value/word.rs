@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use rules::{Action, InTransaction, Mode};
+use rules::{Action, InTransaction, Mode, UnknownTables};
 use serde::de::{Deserialize, Deserializer, EnumAccess, Error, VariantAccess, Visitor};
 
 pub(crate) trait Words: Sized + 'static {
@@ -58,5 +58,13 @@ impl Words for InTransaction {
 
     fn from_word(word: &str) -> Option<Self> {
         InTransaction::named(word)
+    }
+}
+
+impl Words for UnknownTables {
+    const ALL: &'static [&'static str] = &["ignore", "match"];
+
+    fn from_word(word: &str) -> Option<Self> {
+        UnknownTables::named(word)
     }
 }

@@ -2,6 +2,7 @@
 
 mod harness;
 
+mod catalogue;
 mod custom;
 mod failures;
 mod group;

@@ -277,4 +277,8 @@ impl<Q: Query> Query for Asking<'_, Q> {
     fn tables(&self) -> Tables<'_> {
         self.0.tables()
     }
+
+    fn tables_in_doubt(&self) -> bool {
+        self.0.tables_in_doubt()
+    }
 }

@@ -92,7 +92,9 @@ fn of_prefix(piece: &Piece) -> Option<Anchor<'_>> {
 
 fn of_asked(asked: &Asked) -> Vec<Vec<Anchor<'_>>> {
     match asked {
-        Asked::Class(classes) => classes.possible().iter().map(|class| vec![Anchor::Class(class)]).collect(),
+        Asked::Class(classes) => {
+            classes.possible().including_calls().iter().map(|class| vec![Anchor::Class(class)]).collect()
+        }
         Asked::Shape(shapes) => shapes.iter().map(|shape| vec![Anchor::Shape(*shape)]).collect(),
         Asked::Schema(texts) => texts.iter().map(|text| vec![Anchor::Schema(text)]).collect(),
         Asked::Fingerprint(known) => known.iter().map(|one| vec![Anchor::Fingerprint(*one)]).collect(),

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use statement::Table;
 
 use super::{Case, Matched, RuleSet};
+use crate::compiled::CompiledRule;
 use crate::judgement::Judgement;
 use crate::query::{Certainty, Query};
-use crate::rule::Mode;
+use crate::rule::{Mode, UnknownTables};
 use crate::specificity::PossibleClaim;
 use crate::standing::Standing;
 use crate::tables::{fit_whole, may_fit_one};
@@ -34,10 +35,15 @@ impl RuleSet {
 
     /// `standing` with the rules on tables.
     pub(super) fn judge_tables<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
-        match case.query.tables().known() {
-            Some((tables, certainty)) => self.judge_each_table(case, standing, tables, certainty),
-            None => self.judge_any_table(case, standing),
+        let Some((tables, certainty)) = case.query.tables().known() else {
+            return self.judge_any_table(case, standing, standing.clone().judgement(), |_| true);
+        };
+        let judgement = self.judge_each_table(case, standing, tables, certainty);
+        if !case.query.tables_in_doubt() {
+            return judgement;
         }
+        let takes_doubt = |rule: &CompiledRule| rule.unknown_tables == UnknownTables::Match && rule.restricts();
+        self.judge_any_table(case, standing, judgement, takes_doubt)
     }
 
     fn judge_each_table<'s, Q: Query>(
@@ -70,14 +76,23 @@ impl RuleSet {
         judgement
     }
 
-    /// Nothing is known, so each rule is tried by itself: whatever one of them favours hides nothing of another's.
-    fn judge_any_table<'s, Q: Query>(&'s self, case: &Case<'_, Q>, standing: &Standing<'s>) -> Judgement<'s> {
-        let mut judgement = standing.clone().judgement();
+    /// `judgement`, and each rule that counts tried by itself, since nothing is known: whatever one of them favours hides nothing of
+    /// another's.
+    fn judge_any_table<'s, Q: Query>(
+        &'s self,
+        case: &Case<'_, Q>,
+        standing: &Standing<'s>,
+        mut judgement: Judgement<'s>,
+        counts: impl Fn(&CompiledRule) -> bool,
+    ) -> Judgement<'s> {
         let mut alone = |found: Matched<'s>, mode| {
             let claim = match found {
                 Matched::Certain(claim) => PossibleClaim(claim),
                 Matched::Possible(claim) => claim,
             };
+            if !counts(claim.0.rule) {
+                return;
+            }
             judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
         };
         let found: ControlFlow<()> = self.each_found_otherwise(case, |found, mode| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use identity::{Identity, Name, Pairs};
 use rules::{
     Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
-    Timestamp, Value,
+    Timestamp, UnknownTables, Value,
 };
 use statement::{Class, Fingerprint, Fingerprints, Shapes, Table};
 
@@ -97,6 +97,7 @@ fn rule(dice: &mut impl Dice, number: usize) -> Rule {
         priority: dice.pick(&[0, 0, 0, 0, 0, 5, -5]),
         overrides: dice.one_in(4),
         in_transaction: InTransaction::Pass,
+        unknown_tables: UnknownTables::Ignore,
         active: dice.one_in(5).then(|| active(dice)),
         expires: dice.pick(&expiries).map(|after| Timestamp(NOW.0 + after)),
         created: None,

@@ -21,6 +21,7 @@ struct Key {
     spelling: u128,
     mode: Mode,
     is_control: bool,
+    may_call: bool,
 }
 
 impl Default for ParseCache {
@@ -46,21 +47,22 @@ impl ParseCache {
     /// A text that cannot be read as it is may be one under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
     fn one(&self, scan: &Scan, sql: &[u8], mode: Mode) -> Arc<Parsed> {
         let is_control = scan.class == Class::Control;
-        let parsed = self.one_in(sql, mode, is_control);
+        let may_call = scan.classes.contains(Class::Call);
+        let key = |mode| Key { spelling: spelling(sql, mode), mode, is_control, may_call };
+        let parsed = self.one_in(sql, key(mode));
         if parsed.outcome == Outcome::Read || memchr(b'"', sql).is_none() {
             return parsed;
         }
-        let other = self.one_in(sql, Mode { ansi_quotes: !mode.ansi_quotes, ..mode }, is_control);
+        let other = self.one_in(sql, key(Mode { ansi_quotes: !mode.ansi_quotes, ..mode }));
         if other.outcome == Outcome::Read { other } else { parsed }
     }
 
-    fn one_in(&self, sql: &[u8], mode: Mode, is_control: bool) -> Arc<Parsed> {
-        let key = Key { spelling: spelling(sql, mode), mode, is_control };
+    fn one_in(&self, sql: &[u8], key: Key) -> Arc<Parsed> {
         if let Some(parsed) = self.parsed.get(&key) {
             return parsed;
         }
         // Two at once parse twice: no session waits for a text of another.
-        let parsed = Arc::new(parse_one(sql, mode, is_control));
+        let parsed = Arc::new(parse_one(sql, key.mode, key.is_control, key.may_call));
         self.parsed.insert(key, Arc::clone(&parsed));
         parsed
     }

@@ -18,6 +18,10 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
+    pub(crate) fn text(self, sql: &[u8]) -> &[u8] {
+        sql.get(self.start.offset..self.end).unwrap_or_default()
+    }
+
     pub(crate) fn lexer(self, sql: &[u8]) -> Lexer<'_> {
         let extent = if self.end < sql.len() { Extent::Whole } else { self.mode.extent };
         Lexer::resumed(sql.get(..self.end).unwrap_or(sql), self.start, Mode { extent, ..self.mode })

@@ -114,6 +114,9 @@ struct What {
     /// What becomes of transactions that have written: pass, delay or reject.
     #[arg(long, value_name = "ACTION")]
     in_transaction: Option<String>,
+    /// What a table name that the server's catalogue does not know means to the rule: ignore or match.
+    #[arg(long, value_name = "WORD")]
+    unknown_tables: Option<String>,
 }
 
 #[derive(Debug, Default, clap::Args)]
@@ -238,6 +241,7 @@ impl What {
             ("priority", self.priority.map(|number| json!(number))),
             ("override", self.overrides.then_some(Json::Bool(true))),
             ("in_transaction", self.in_transaction.as_ref().map(|word| json!(word))),
+            ("unknown_tables", self.unknown_tables.as_ref().map(|word| json!(word))),
         ])
     }
 }

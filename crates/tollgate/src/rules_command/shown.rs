@@ -33,7 +33,12 @@ pub(crate) fn added(rule: &Json, verb: &str, style: &Style) -> String {
 
 fn effect(rule: &Json) -> String {
     let mut words = vec![does(rule)];
-    for (key, word) in [("action", "action"), ("max_delay", "max_delay"), ("in_transaction", "in_transaction")] {
+    for (key, word) in [
+        ("action", "action"),
+        ("max_delay", "max_delay"),
+        ("in_transaction", "in_transaction"),
+        ("unknown_tables", "unknown_tables"),
+    ] {
         let value = text(rule, key);
         if !value.is_empty() {
             words.push(format!("{word} {value}"));

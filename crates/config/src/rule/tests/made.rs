@@ -8,7 +8,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rules::{
     Action, Active, Condition, Days, Do, GateName, InTransaction, Key, Limits, Match, Mode, Origin, Rule, Scope, Share,
-    Timestamp, Value,
+    Timestamp, UnknownTables, Value,
 };
 use statement::{Class, Fingerprint, Shapes};
 
@@ -18,10 +18,12 @@ const A_YEAR: i64 = 365 * 24 * 3_600_000;
 pub(crate) fn rule(random: &mut StdRng, now: Timestamp) -> Rule {
     let effect = effect(random);
     let at_login = effect.limits.max_connections.is_some() || effect.thresholds.contains_key("connections_used");
+    let matching = matching(random, at_login);
+    let has_table = matching.conditions.iter().any(|condition| condition.key == Key::Table);
     Rule {
         id: format!("r{}-{}", random.random::<u32>(), pick(random, &["INC-1", "a.b", "é:@_"])).into(),
         origin: Origin::Runtime,
-        matching: matching(random, at_login),
+        matching,
         effect,
         action: maybe(random, |random| pick(random, &[Action::Delay, Action::Reject])),
         max_delay: maybe(random, |random| Duration::from_millis(random.random_range(0..=3_600_000))),
@@ -29,6 +31,10 @@ pub(crate) fn rule(random: &mut StdRng, now: Timestamp) -> Rule {
         priority: pick(random, &[0, 0, 1, -5, 1_000_000, -1_000_000]),
         overrides: random.random(),
         in_transaction: pick(random, &[InTransaction::Pass, InTransaction::Delay, InTransaction::Reject]),
+        unknown_tables: pick(
+            random,
+            if has_table { &[UnknownTables::Ignore, UnknownTables::Match] } else { &[UnknownTables::Ignore] },
+        ),
         active: maybe(random, active),
         expires: Some(Timestamp(now.0 + random.random_range(1..=A_YEAR))),
         created: Some(Timestamp(now.0 - random.random_range(0..=A_YEAR))),

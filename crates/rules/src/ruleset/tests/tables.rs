@@ -133,3 +133,31 @@ fn tables_are_parsed_only_where_they_could_change_something() {
         assert_eq!(asked.parses.get(), parses, "{rules:?} {user} {text}");
     }
 }
+
+#[test]
+fn doubt_matches_restricting_rules_that_take_it() {
+    let rules = [
+        "takes | table=secret | ratio=0.9 unknown=match",
+        "ignores | table=other | ratio=0.95",
+        "favours | table=small class=read | exempt unknown=match",
+        "user | user=x | ratio=0.5",
+    ];
+    for (user, asked, expected) in [
+        ("x", "table=v", "user:-"),
+        ("x", "table=v doubt", "takes:-"),
+        ("y", "table=v doubt", "takes:-"),
+        ("y", "doubt", "takes:-"),
+        ("y", "table=small doubt", "takes:-"),
+        ("y", "table=small", "favours:-"),
+        ("x", "table=secret", "takes:-"),
+    ] {
+        check(&rules, &format!("user={user}"), asked, expected);
+    }
+    // Doubt alone takes no favour away.
+    check(
+        &["favours | table=small class=read | exempt", "user | user=x | ratio=0.5"],
+        "user=x",
+        "table=small doubt",
+        "favours:-",
+    );
+}
