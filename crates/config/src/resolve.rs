@@ -12,6 +12,8 @@ use std::path::Path;
 
 use rules::Timestamp;
 
+use crate::disk::Disk;
+use crate::load::Surroundings;
 use crate::plan::{Admin, Drain, Limits, Log, Plan, UpstreamAddress};
 use crate::raw::{Raw, RawDrain, RawLimits, RawReplicas};
 use crate::tree::{At, KeyPath, Node, Step, Trouble};
@@ -23,16 +25,17 @@ pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<std::ffi::OsString>
 
 /// Turns what was written into a plan. `troubles` holds what was found before; the plan is whole only if nothing was
 /// found then or now.
-pub(crate) fn resolve(
-    raw: Raw,
-    folder: &Path,
-    environment: Environment<'_>,
-    now: Timestamp,
-    troubles: &mut Vec<Trouble>,
-) -> Option<Plan> {
+pub(crate) fn resolve(raw: Raw, folder: &Path, around: &Surroundings<'_>, troubles: &mut Vec<Trouble>) -> Option<Plan> {
     // A section that was read only in part would be blamed for what was taken out of it.
     let blamed: Vec<Vec<Step>> = troubles.iter().map(|trouble| trouble.path().section().to_vec()).collect();
-    let mut resolver = Resolver { folder, environment, now, blamed: &blamed, troubles: Vec::new() };
+    let mut resolver = Resolver {
+        folder,
+        environment: around.environment,
+        disk: &around.disk,
+        now: around.now,
+        blamed: &blamed,
+        troubles: Vec::new(),
+    };
     let plan = resolver.plan(raw);
     let misspelt_section = troubles.iter().any(|trouble| trouble.known_keys.is_some() && trouble.path().0.len() == 1);
     troubles.extend(resolver.troubles.into_iter().filter(|trouble| {
@@ -46,6 +49,7 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
+    disk: &'a Disk,
     now: Timestamp,
     /// What was read only in part.
     blamed: &'a [Vec<Step>],

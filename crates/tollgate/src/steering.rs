@@ -70,7 +70,7 @@ impl Steering {
         let policy = policy::policy(&plan.policy, rules, &fingerprint, generation);
         let keeper = Gatekeeper::new(policy, policy::wall_clock(), seed);
         let (custom, _) = watch::channel(measuring::custom(&plan.policy));
-        let mut looker = Looker::new(reloader.path());
+        let mut looker = reloader.looker();
         let watch = Watch::new(looker.look(Instant::now()));
         let steering = Steering {
             reloader,
