@@ -81,6 +81,7 @@ pub(crate) struct RawLimits {
     pub(crate) per_user: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) per_address: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) unauthenticated: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) unauthenticated_per_address: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) login_time: Option<Span<100, 3_600_000>>,
     pub(crate) login_size: Option<Size<{ 4 * KIB }, MIB>>,
     pub(crate) upstream_logins: Option<Count<1, MOST_CONNECTIONS>>,

@@ -151,12 +151,15 @@ impl Resolver<'_> {
 fn limits(raw: &RawLimits) -> Limits {
     let usual = Limits::default();
     let connections = raw.connections.map_or(usual.connections, |count| count.0);
+    // A small `connections` brings this one and `upstream_logins` down with it.
+    let unauthenticated = raw.unauthenticated.map_or(usual.unauthenticated.min(connections), |count| count.0);
+    let per_address = raw.unauthenticated_per_address.map_or(unauthenticated.div_ceil(2), |count| count.0);
     Limits {
         connections,
         per_user: raw.per_user.map(|count| count.0).filter(|count| *count > 0),
         per_address: raw.per_address.map(|count| count.0).filter(|count| *count > 0),
-        // A small `connections` brings these two down with it.
-        unauthenticated: raw.unauthenticated.map_or(usual.unauthenticated.min(connections), |count| count.0),
+        unauthenticated,
+        unauthenticated_per_address: Some(per_address).filter(|count| *count > 0),
         upstream_logins: raw.upstream_logins.map_or(usual.upstream_logins.min(connections), |count| count.0),
         login_time: raw.login_time.map_or(usual.login_time, |span| span.0),
         login_size: raw.login_size.map_or(usual.login_size, |size| size.0),

@@ -37,6 +37,7 @@ keys! {
     "limits.per_user" limits.per_user;
     "limits.per_address" limits.per_address;
     "limits.unauthenticated" limits.unauthenticated;
+    "limits.unauthenticated_per_address" limits.unauthenticated_per_address;
     "limits.login_time" limits.login_time;
     "limits.login_size" limits.login_size;
     "limits.upstream_logins" limits.upstream_logins;

@@ -50,6 +50,7 @@ fn defaults() -> Plan {
             per_user: None,
             per_address: None,
             unauthenticated: 500,
+            unauthenticated_per_address: Some(250),
             login_time: Duration::from_secs(10),
             login_size: 98_304,
             upstream_logins: 64,
@@ -207,7 +208,7 @@ upstream:
   on_demotion: keep
 tls: { certificate: Cargo.toml, key: Cargo.toml, client_ca: Cargo.toml }
 limits:
-  { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
+  { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, unauthenticated_per_address: 0, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
 probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m }
 drain: { wait: 0s, deadline: 1h }
 workers: 3
@@ -239,6 +240,7 @@ log: { format: json, level: debug }
         per_user: Some(10),
         per_address: Some(20),
         unauthenticated: 30,
+        unauthenticated_per_address: None,
         login_time: Duration::from_secs(2),
         login_size: 4096,
         upstream_logins: 5,
