@@ -317,11 +317,13 @@ pub enum Workers {
 pub struct Admin {
     /// `None`: the HTTP port is off.
     pub http: Option<SocketAddr>,
+    /// By which it may be asked for, besides addresses and `localhost`.
+    pub host_names: Vec<String>,
 }
 
 impl Default for Admin {
     fn default() -> Self {
-        Admin { http: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 6034))) }
+        Admin { http: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 6034))), host_names: Vec::new() }
     }
 }
 

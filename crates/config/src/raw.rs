@@ -114,6 +114,7 @@ pub(crate) struct RawDrain {
 #[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `http: 127.0.0.1:6034`")]
 pub(crate) struct RawAdmin {
     pub(crate) http: Option<HttpAt>,
+    pub(crate) host_names: Option<List<HostName>>,
 }
 
 #[derive(Default, Deserialize)]

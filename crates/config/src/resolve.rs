@@ -87,7 +87,11 @@ impl Resolver<'_> {
         }
         let drain = self.drain(&raw.drain);
         let admin_place = if raw.admin.http.is_some() { "admin.http" } else { "listen" };
-        let admin = raw.admin.http.map_or_else(Admin::default, |http| Admin { http: http.0 });
+        let host_names = raw.admin.host_names.map_or_else(Vec::new, |names| names.0);
+        let admin = Admin {
+            http: raw.admin.http.map_or_else(|| Admin::default().http, |http| http.0),
+            host_names: host_names.into_iter().map(|name| name.0).collect(),
+        };
         let log = Log { format: raw.log.format.unwrap_or_default(), level: raw.log.level.unwrap_or_default() };
         let workers = raw.workers.map(|workers| workers.0).unwrap_or_default();
 

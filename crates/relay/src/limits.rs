@@ -77,7 +77,8 @@ impl Limits {
     }
 }
 
-fn network(address: IpAddr) -> IpAddr {
+/// What counts as one address: an IPv4 address, or an IPv6 /64.
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),

@@ -52,7 +52,7 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
         let sight = Sight { shared: Arc::clone(proxy.shared()), keeper: Arc::clone(&keeper), file };
-        let address = admin::start(address, sight, controller.clone())
+        let address = admin::start(address, plan.admin.host_names.clone(), sight, controller.clone())
             .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
         info!(http = %address, "health and metrics");
     }

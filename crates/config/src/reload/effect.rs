@@ -47,6 +47,7 @@ keys! {
     "drain.deadline" drain.deadline;
     "workers" workers;
     "admin.http" admin.http;
+    "admin.host_names" admin.host_names;
     "log.format" log.format;
     "log.level" log.level;
     "state_dir" state_dir;

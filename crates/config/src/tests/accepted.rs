@@ -59,7 +59,7 @@ fn defaults() -> Plan {
         probe: None,
         drain: Drain { wait: Duration::from_secs(10), deadline: Duration::from_secs(60) },
         workers: Workers::Auto,
-        admin: Admin { http: Some("127.0.0.1:6034".parse().unwrap()) },
+        admin: Admin { http: Some("127.0.0.1:6034".parse().unwrap()), host_names: vec![] },
         log: Log { format: LogFormat::Text, level: LogLevel::Info },
         policy: policy(),
         state_dir: PathBuf::from("./state"),
@@ -212,7 +212,7 @@ limits:
 probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m }
 drain: { wait: 0s, deadline: 1h }
 workers: 3
-admin: { http: off }
+admin: { http: off, host_names: [proxy-1.internal] }
 log: { format: json, level: debug }
 ",
     );
@@ -258,7 +258,7 @@ log: { format: json, level: debug }
     assert!(plan.policy.heartbeat_writers.tables.contains(&exempt));
     assert_eq!(plan.drain, Drain { wait: Duration::ZERO, deadline: Duration::from_secs(3600) });
     assert_eq!(plan.workers, Workers::Exactly(3));
-    assert_eq!(plan.admin.http, None);
+    assert_eq!((plan.admin.http, plan.admin.host_names), (None, vec!["proxy-1.internal".to_owned()]));
     assert_eq!(plan.log, Log { format: LogFormat::Json, level: LogLevel::Debug });
     assert_eq!(plan.log.level.as_str(), "debug");
 }
