@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use rcgen::{CertificateParams, KeyPair};
+use sandbox::MONITOR;
 use serde_json::json;
 
-use crate::harness::{HungMount, Tollgate, wait_until};
+use crate::harness::{HungMount, Raw, Tollgate, wait_until};
 
 const NOWHERE: &str = "upstream: { address: \"127.0.0.1:1\" }\n";
 
@@ -239,4 +240,39 @@ fn good_configuration_replaces_one_with_a_hung_secret() {
     let rules = "rules: [{ id: new, match: { user: x }, do: { hold: true }, permanent: true }]\n";
     tollgate.rewrite(|yaml| yaml.replace(&probe, rules));
     wait_until("the new file is in force", || tollgate.get("/rules").1.contains("\"new\""));
+}
+
+/// The probe user's connections verify the server by `upstream.ca`. A client that leaves makes one.
+#[test]
+fn replaced_authorities_fail_the_probe_connection() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let folder = tempfile::tempdir().expect("a folder");
+    let ca = folder.path().join("ca.pem");
+    let pem = fs::read_to_string(server.ca_pem()).expect("the server's authority");
+    put_file(&ca, &pem);
+    let tollgate = Tollgate::start(&format!(
+        "upstream: {{ address: \"{}\", tls: verify_ca, ca: {} }}\n\
+         probe: {{ user: tollgate, password: tollgate-pw }}\n",
+        server.address(),
+        ca.display()
+    ));
+    let leave = || {
+        let mut client = Raw::login(tollgate.address, MONITOR);
+        let id = client.value("SELECT CONNECTION_ID()").expect("an id");
+        client.query("SELECT SLEEP(600)");
+        let state = format!("SELECT INFO FROM performance_schema.processlist WHERE ID = {id}");
+        wait_until("it sleeps", || server.root_sql(&state).expect("the processlist").contains("SLEEP"));
+        id
+    };
+    for (number, (what, put)) in REPLACEMENTS.iter().enumerate() {
+        put(&ca);
+        let failed = || logged(&tollgate, &["could not be killed", "upstream.ca", "ca.pem", what]);
+        let before = failed();
+        let id = leave();
+        wait_until(&format!("{what} is reported"), || failed() > before);
+        server.root_sql(&format!("KILL {id}")).expect("ending it");
+        put_file(&ca, &pem);
+        leave();
+        tollgate.await_counter("queries_killed", number as u64 + 1);
+    }
 }
