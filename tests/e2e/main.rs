@@ -24,6 +24,7 @@ mod too_many_columns;
 
 mod drain;
 mod failover;
+mod file_replacements;
 mod holding;
 mod kill;
 mod leaving;
