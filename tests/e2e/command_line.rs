@@ -155,6 +155,17 @@ rules:
 }
 
 /// `run` refuses what `check` refuses, in the same words, and listens nowhere.
+/// The line and column are those of the 129th level, however much follows.
+#[test]
+fn check_refuses_deep_nesting_with_its_place() {
+    for count in [200, 200_000] {
+        let folder = folder_with(&format!("listen: 127.0.0.1:1\nrules:\n  {}", "{a:\n".repeat(count)));
+        let outcome = tollgate(folder.path(), &["check"]);
+        let told = "proxy.yaml:130:1: lists and maps are nested deeper than 128 levels\n  130 | {a:\n";
+        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(told), "{count}: {outcome:?}");
+    }
+}
+
 #[test]
 fn check_and_run_say_what_is_wrong_with_a_bad_file() {
     let folder = folder_with(BAD);

@@ -3,6 +3,7 @@
 mod counting;
 mod forwarder;
 mod hostile;
+mod hung_mount;
 mod in_process;
 mod programs;
 mod raw;
@@ -15,6 +16,7 @@ mod wall_clock;
 pub(crate) use counting::Counting;
 pub(crate) use forwarder::Forwarder;
 pub(crate) use hostile::{Hostile, HostileLeg};
+pub(crate) use hung_mount::HungMount;
 pub(crate) use in_process::{Decides, InProcess};
 pub(crate) use programs::{mysql, mysql_at_socket, process_list};
 pub(crate) use raw::{Raw, RawOptions, encrypt, proof, read_err};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use admission::port::{Ask, Permit, Verdict};
 use sandbox::{APP, ETL, Login, Server};
+use socket2::{Domain, Socket, Type};
 
 use crate::harness::{Decides, InProcess, Raw, RawOptions, Tollgate, read_err, upstream, wait_until};
 
@@ -150,7 +151,7 @@ fn addresses_are_limited_by_the_client_behind_a_proxy_header() {
 
 #[test]
 fn those_not_logged_in_are_limited_and_others_go_on() {
-    let tollgate = with_limits("unauthenticated: 3");
+    let tollgate = with_limits("unauthenticated: 3, unauthenticated_per_address: 0");
     let mut session = Raw::login(tollgate.address, APP);
     wait_until("the login's place is given back", || {
         let waiting: Vec<_> = (0..3).map(|_| Raw::dial(tollgate.address)).map(|mut raw| raw.read()).collect();
@@ -170,6 +171,68 @@ fn those_not_logged_in_are_limited_and_others_go_on() {
     assert_eq!(session.value("SELECT 1").as_deref(), Some("1"));
     drop(waiting);
     wait_until("places are given back", || log_in(tollgate.address, APP).is_ok());
+}
+
+/// Connects from another address of this machine.
+fn dial_from(source: [u8; 4], to: SocketAddr) -> Raw {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from((source, 0)).into()).expect("an address of the loopback network");
+    socket.connect(&to.into()).expect("a connection");
+    Raw::over(socket.into())
+}
+
+/// Half-open connections, until one is refused.
+fn half_open(mut dial: impl FnMut() -> Raw) -> (Vec<Raw>, String) {
+    let mut waiting = Vec::new();
+    loop {
+        let mut raw = dial();
+        let first = raw.read().expect("a packet");
+        if first[0] == 0xFF {
+            return (waiting, read_err(&first).2);
+        }
+        waiting.push(raw);
+    }
+}
+
+#[test]
+fn half_open_connections_of_one_address_leave_places_to_others() {
+    let tollgate = with_limits("unauthenticated: 9");
+    let (waiting, message) = half_open(|| Raw::dial(tollgate.address));
+    assert_eq!(waiting.len(), 5, "half of them: {message}");
+    assert!(message.contains("not logged in from this address"), "{message}");
+    assert_eq!(tollgate.counter("limit_unauthenticated_per_address_hit"), 1);
+    let mut other = dial_from([127, 0, 0, 2], tollgate.address).log_in(APP, &RawOptions::default()).expect("a login");
+    assert_eq!(other.value("SELECT 1").as_deref(), Some("1"));
+    drop(waiting);
+    wait_until("its places are given back", || log_in(tollgate.address, APP).is_ok());
+}
+
+#[test]
+fn half_open_connections_behind_a_proxy_header_count_by_network() {
+    let yaml = format!(
+        "listen: [{{ address: 127.0.0.1:0, proxy_protocol_from: [127.0.0.1] }}]\n{}\
+         limits: {{ unauthenticated: 8, unauthenticated_per_address: 2 }}\n",
+        upstream(primary())
+    );
+    let tollgate = Tollgate::start(&yaml);
+    let from = |address: &str| {
+        let mut raw = Raw::dial(tollgate.address);
+        write!(raw.stream, "PROXY TCP6 {address} ::1 4000 3306\r\n").expect("a header");
+        raw
+    };
+    let mut host = 0;
+    let (waiting, message) = half_open(|| {
+        host += 1;
+        from(&format!("2001:db8::{host}"))
+    });
+    assert_eq!(waiting.len(), 2, "{message}");
+    assert!(message.contains("not logged in from this address"), "{message}");
+    from("2001:db8:0:1::1").log_in(APP, &RawOptions::default()).expect("another network");
+    // A client that is logged in takes no share any more.
+    let users: Vec<Raw> = (0..3)
+        .map(|_| from("2001:db8:0:2::1").log_in(APP, &RawOptions::default()).expect("one after the other"))
+        .collect();
+    drop((users, waiting));
 }
 
 /// Becomes the command with few descriptors.

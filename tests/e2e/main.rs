@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod admin_http;
 mod bad_input;
 mod catalogue;
 mod change_user;
@@ -24,6 +25,7 @@ mod too_many_columns;
 
 mod drain;
 mod failover;
+mod file_replacements;
 mod holding;
 mod kill;
 mod leaving;

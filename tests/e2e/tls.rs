@@ -100,6 +100,29 @@ fn a_configured_certificate_is_presented_and_taken_up_anew() {
     assert!(verified_by(&new).is_ok());
 }
 
+/// As MySQL 9.7 numbers its refusals of logins: the number after the packet that is refused.
+#[test]
+fn oversized_login_gets_the_next_sequence_number() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    let tollgate = Tollgate::start(&format!("{}limits: {{ login_size: 4KiB }}\n", upstream(server)));
+    let oversized = vec![b'x'; 5000];
+    let mut plain = Raw::greeted(tollgate.address);
+    plain.write(1, &oversized);
+    assert_eq!((plain.err().0, plain.sequence), (1043, 2));
+    let mut tls = Tls::start(tollgate.address, &Arc::new(insecure()));
+    tls.write(2, &oversized);
+    let (sequence, packet) = tls.read_numbered();
+    assert_eq!((read_err(&packet).0, sequence), (1043, 3));
+    // Short enough, and no login.
+    let mut tls = Tls::start(tollgate.address, &Arc::new(insecure()));
+    tls.write(2, b"nonsense");
+    assert_eq!(tls.read_numbered().0, 3);
+    let direct = Raw::greeted(server.address());
+    let mut direct = Tls::over(direct, &Arc::new(insecure()));
+    direct.write(2, b"nonsense");
+    assert_eq!(direct.read_numbered().0, 3, "the server's own refusal");
+}
+
 #[test]
 fn a_listener_may_require_it() {
     let server = &sandbox::mysql_shared().expect("a MySQL").primary;
@@ -291,7 +314,11 @@ struct Tls {
 
 impl Tls {
     fn start(address: SocketAddr, config: &Arc<ClientConfig>) -> Tls {
-        let mut raw = Raw::greeted(address);
+        Tls::over(Raw::greeted(address), config)
+    }
+
+    /// Over a connection on which the greeting was read.
+    fn over(mut raw: Raw, config: &Arc<ClientConfig>) -> Tls {
         raw.write(1, &ssl_request());
         let name = ServerName::try_from("localhost").expect("a name");
         let connection = ClientConnection::new(Arc::clone(config), name).expect("a connection");
@@ -345,11 +372,16 @@ impl Tls {
     }
 
     fn read(&mut self) -> Vec<u8> {
+        self.read_numbered().1
+    }
+
+    /// With the packet's sequence number.
+    fn read_numbered(&mut self) -> (u8, Vec<u8>) {
         let mut header = [0; 4];
         self.stream.read_exact(&mut header).expect("a packet");
         let mut payload = vec![0; usize::from(header[0]) + (usize::from(header[1]) << 8)];
         self.stream.read_exact(&mut payload).expect("a packet");
-        payload
+        (header[3], payload)
     }
 }
 

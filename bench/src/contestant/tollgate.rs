@@ -24,6 +24,7 @@ upstream:
 limits:
   connections: 5000
   unauthenticated: 500
+  unauthenticated_per_address: 0
 admin: {{ http: off }}
 "
     );

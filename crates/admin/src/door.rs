@@ -1,12 +1,14 @@
-//! Who may change anything: whoever is on this machine, and no web page that a browser here has open.
+//! Which requests are answered: by the host that they ask for, and, for what operators do, by who asks.
 //!
 //! There are no passwords yet, so the machine is the boundary. A browser is on the machine too, and runs what strangers
-//! wrote. It says where a page comes from (`Origin`, `Sec-Fetch-Site`); and a page whose name was made to point here, which it
-//! takes for one of ours, still has its own name in `Host`.
+//! wrote. It says where a page comes from (`Origin`, `Sec-Fetch-Site`); and a page whose name was made to point here (DNS
+//! rebinding), which the browser takes for one of ours, still has its own name in `Host`. That is refused on every path:
+//! metrics and readiness tell about users and servers too.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
@@ -14,8 +16,25 @@ use axum::response::{IntoResponse, Response};
 
 use crate::answer::error;
 
+/// For every path: refuses requests for hosts that this proxy is not known by.
+pub(crate) async fn known_host(
+    State(names): State<Arc<[String]>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if asks_for_known_host(request.uri(), request.headers(), &names) {
+        return next.run(request).await;
+    }
+    tracing::warn!(%peer, path = request.uri().path(), "refused at admin.http: unknown Host");
+    let why =
+        "this is not a name of this proxy: ask for its address or localhost, or add the name to `admin.host_names`";
+    error(StatusCode::MISDIRECTED_REQUEST, why).into_response()
+}
+
+/// For operators' paths: on this machine only, and not from a web page.
 pub(crate) async fn door(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request, next: Next) -> Response {
-    match stays_out(peer.ip(), request.uri(), request.headers()) {
+    match stays_out(peer.ip(), request.headers()) {
         Some(why) => {
             tracing::warn!(%peer, path = request.uri().path(), why, "refused at admin.http");
             error(StatusCode::FORBIDDEN, why).into_response()
@@ -25,7 +44,7 @@ pub(crate) async fn door(ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Re
 }
 
 /// Why this one stays out, with what to do.
-fn stays_out(peer: IpAddr, uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
+fn stays_out(peer: IpAddr, headers: &HeaderMap) -> Option<&'static str> {
     if !peer.to_canonical().is_loopback() {
         return Some(
             "rules are only for who is on this machine: run `tollgate rules …` there, or reach the port through an SSH \
@@ -36,35 +55,51 @@ fn stays_out(peer: IpAddr, uri: &Uri, headers: &HeaderMap) -> Option<&'static st
     if headers.contains_key(ORIGIN) || from_a_page {
         return Some("a web page may not do this: use the `tollgate` command, or curl without an Origin");
     }
-    let hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default()).chain(uri.host());
-    if !hosts.into_iter().all(is_loopback) {
-        return Some("this is not the name of this machine: ask for 127.0.0.1, [::1] or localhost");
-    }
     None
 }
 
-/// With or without a port.
-fn is_loopback(host: &str) -> bool {
+/// Programs that name no host at all, as in HTTP/1.0, are no browsers.
+fn asks_for_known_host(uri: &Uri, headers: &HeaderMap, names: &[String]) -> bool {
+    let hosts = headers.get_all(HOST).iter().map(|host| host.to_str().unwrap_or_default()).chain(uri.host());
+    hosts.into_iter().all(|host| is_known(host, names))
+}
+
+/// With or without a port. An address is no name that could be made to point elsewhere, so every one will do, but for the
+/// unspecified one, which browsers take for this machine.
+fn is_known(host: &str, names: &[String]) -> bool {
     let name = match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next(),
+        Some(v6) => {
+            v6.split_once(']').filter(|(_, port)| port.is_empty() || port.starts_with(':')).map(|(name, _)| name)
+        }
         None => host.split(':').next(),
     };
     let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+    let name = name.strip_suffix('.').unwrap_or(name);
+    match name.parse::<IpAddr>() {
+        Ok(address) => !address.to_canonical().is_unspecified(),
+        Err(_) => name.eq_ignore_ascii_case("localhost") || names.iter().any(|known| known.eq_ignore_ascii_case(name)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(*name, value.parse().unwrap());
+        }
+        map
+    }
+
     #[test]
     fn who_stays_out() {
-        for (peer, headers, out) in [
+        for (peer, pairs, out) in [
             ("127.0.0.1", &[][..], None),
             ("127.8.8.8", &[("host", "127.0.0.1:6034")], None),
             ("::1", &[("host", "[::1]:6034")], None),
             ("::ffff:127.0.0.1", &[("host", "localhost:6034")], None),
-            ("127.0.0.1", &[("host", "LocalHost")], None),
             ("127.0.0.1", &[("sec-fetch-site", "none")], None),
             ("10.0.0.7", &[("host", "localhost")], Some("on this machine")),
             ("::ffff:10.0.0.7", &[], Some("on this machine")),
@@ -73,24 +108,42 @@ mod tests {
             ("127.0.0.1", &[("origin", "null")], Some("web page")),
             ("127.0.0.1", &[("sec-fetch-site", "cross-site")], Some("web page")),
             ("127.0.0.1", &[("sec-fetch-site", "same-origin")], Some("web page")),
-            ("127.0.0.1", &[("host", "evil.example")], Some("not the name")),
-            ("127.0.0.1", &[("host", "127.0.0.1.evil.example:6034")], Some("not the name")),
-            ("127.0.0.1", &[("host", "localhost.evil.example")], Some("not the name")),
-            ("127.0.0.1", &[("host", "[::1].evil.example"), ("host", "evil.example")], Some("not the name")),
-            ("127.0.0.1", &[("host", "0.0.0.0:6034")], Some("not the name")),
-            ("127.0.0.1", &[("host", "")], Some("not the name")),
         ] {
-            let mut map = HeaderMap::new();
-            for (name, value) in headers {
-                map.append(*name, value.parse().unwrap());
-            }
-            let found = stays_out(peer.parse().unwrap(), &Uri::from_static("/rules"), &map);
+            let found = stays_out(peer.parse().unwrap(), &headers(pairs));
             match out {
-                None => assert_eq!(found, None, "{peer} {headers:?}"),
-                Some(part) => assert!(found.is_some_and(|why| why.contains(part)), "{peer} {headers:?}: {found:?}"),
+                None => assert_eq!(found, None, "{peer} {pairs:?}"),
+                Some(part) => assert!(found.is_some_and(|why| why.contains(part)), "{peer} {pairs:?}: {found:?}"),
             }
         }
-        let whole = Uri::from_static("http://evil.example/rules");
-        assert!(stays_out("127.0.0.1".parse().unwrap(), &whole, &HeaderMap::new()).is_some());
+    }
+
+    #[test]
+    fn unknown_hosts_are_refused() {
+        let names = ["proxy-1.internal".to_owned()];
+        for (host, known) in [
+            ("127.0.0.1:6034", true),
+            ("10.0.0.7:6034", true),
+            ("[::1]:6034", true),
+            ("[2001:db8::1]", true),
+            ("LocalHost", true),
+            ("localhost.:6034", true),
+            ("Proxy-1.Internal:6034", true),
+            ("proxy-2.internal:6034", false),
+            ("evil.example", false),
+            ("127.0.0.1.evil.example:6034", false),
+            ("localhost.evil.example", false),
+            ("[::1].evil.example", false),
+            ("[::1", false),
+            ("0.0.0.0:6034", false),
+            ("[::]:6034", false),
+            ("", false),
+        ] {
+            let relative = Uri::from_static("/metrics");
+            assert_eq!(asks_for_known_host(&relative, &headers(&[("host", host)]), &names), known, "{host}");
+        }
+        let (none, two) = (HeaderMap::new(), headers(&[("host", "localhost"), ("host", "evil.example")]));
+        assert!(asks_for_known_host(&Uri::from_static("/metrics"), &none, &names));
+        assert!(!asks_for_known_host(&Uri::from_static("/metrics"), &two, &names));
+        assert!(!asks_for_known_host(&Uri::from_static("http://evil.example/rules"), &none, &names));
     }
 }

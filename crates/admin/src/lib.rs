@@ -1,12 +1,14 @@
 //! The operator's side, over HTTP: whether the proxy lives and is ready, what it has counted, and the rules of the run time.
 //!
 //! It decides nothing: what changes something becomes a [`control::Command`] for the one thread that keeps the rules. It runs
-//! on a thread of its own, so that it answers when the data side is busy. Health and metrics answer everybody; the rest
-//! answers only who is on this machine and no web page (see `door`). Read [`control`] first.
+//! on a thread of its own, so that it answers when the data side is busy. Health and metrics answer everybody who asks for a
+//! host that this one is known by; the rest answers only who is on this machine and no web page (see `door`). Connections
+//! are bounded (see `connections`). Read [`control`] first.
 #![forbid(unsafe_code)]
 
 pub mod control;
 
+mod connections;
 mod door;
 
 mod answer;
@@ -60,8 +62,14 @@ impl PolicyFile {
     }
 }
 
-/// Serves until the process ends. Returns the address in use.
-pub fn start(address: SocketAddr, sight: Sight, controller: Controller) -> io::Result<SocketAddr> {
+/// Serves until the process ends. `host_names` are names in requests besides addresses and `localhost`. Returns the address
+/// in use.
+pub fn start(
+    address: SocketAddr,
+    host_names: Vec<String>,
+    sight: Sight,
+    controller: Controller,
+) -> io::Result<SocketAddr> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let local = listener.local_addr()?;
@@ -69,7 +77,7 @@ pub fn start(address: SocketAddr, sight: Sight, controller: Controller) -> io::R
     let routes = open(sight).merge(control(controller)).fallback(answer::no_such_path);
     std::thread::Builder::new().name("admin".to_owned()).spawn(move || {
         runtime.block_on(async {
-            if let Err(error) = serve(listener, routes).await {
+            if let Err(error) = serve(listener, routes, host_names).await {
                 tracing::error!(%error, "the HTTP port is closed");
             }
         });
@@ -77,9 +85,11 @@ pub fn start(address: SocketAddr, sight: Sight, controller: Controller) -> io::R
     Ok(local)
 }
 
-async fn serve(listener: std::net::TcpListener, routes: Router) -> io::Result<()> {
+async fn serve(listener: std::net::TcpListener, routes: Router, host_names: Vec<String>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    axum::serve(listener, routes.into_make_service_with_connect_info::<SocketAddr>()).await
+    let names: Arc<[String]> = host_names.into();
+    connections::accept(listener, routes.layer(axum::middleware::from_fn_with_state(names, door::known_host))).await;
+    Ok(())
 }
 
 /// For everybody: load balancers and monitoring may be elsewhere.

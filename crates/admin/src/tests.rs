@@ -31,7 +31,7 @@ async fn start() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(super::serve(listener, control(Controller::new(requests))));
+    tokio::spawn(super::serve(listener, control(Controller::new(requests)), Vec::new()));
     address
 }
 
@@ -96,10 +96,12 @@ async fn what_is_wrong_has_a_status_and_a_message() {
 #[tokio::test]
 async fn a_page_in_a_browser_is_kept_out() {
     let address = start().await;
-    for headers in ["Host: localhost\r\nOrigin: https://evil.example", "Host: evil.example:6034"] {
+    for (headers, expected) in
+        [("Host: localhost\r\nOrigin: https://evil.example", 403), ("Host: evil.example:6034", 421)]
+    {
         for line in ["GET /rules", "POST /reload", "DELETE /rules/x"] {
             let (status, json) = ask(address, &format!("{line} HTTP/1.1\r\n{headers}"), "").await;
-            assert_eq!(status, 403, "{line}: {json}");
+            assert_eq!(status, expected, "{line}: {json}");
         }
     }
 }

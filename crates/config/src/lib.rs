@@ -14,6 +14,7 @@
 
 mod check;
 mod closest;
+mod disk;
 mod gate;
 mod keys;
 mod later;

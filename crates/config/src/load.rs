@@ -1,12 +1,12 @@
 //! The steps from a file to a plan.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use rules::Timestamp;
 
+use crate::disk::Disk;
 use crate::keys::home_of;
 use crate::later;
 use crate::plan::Plan;
@@ -27,8 +27,9 @@ impl Plan {
 
     /// Also says what is allowed but worth a word, for `check` and for the log at start.
     pub fn from_file_with_warnings(path: &Path) -> Result<(Plan, Vec<Problem>), ConfigError> {
-        let (text, exposure) = read(path)?;
-        load(&text, path, &Surroundings { exposure, ..Surroundings::of_process() })
+        let around = Surroundings::of_process();
+        let (text, exposure) = read(path, &around.disk)?;
+        load(&text, path, &Surroundings { exposure, ..around })
     }
 
     /// Validates a text as if it stood in the file `origin`, which need not exist.
@@ -42,13 +43,19 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) exposure: Exposure,
     pub(crate) environment: Environment<'a>,
     pub(crate) now: Timestamp,
+    pub(crate) disk: Disk,
 }
 
 impl Surroundings<'_> {
     pub(crate) fn of_process() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = Timestamp(0).plus(since);
-        Surroundings { exposure: Exposure::Unknown, environment: &|name| std::env::var_os(name), now }
+        Surroundings {
+            exposure: Exposure::Unknown,
+            environment: &|name| std::env::var_os(name),
+            now,
+            disk: Disk::at_start(),
+        }
     }
 }
 
@@ -60,7 +67,7 @@ pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Resu
     tree.take_out_repeated(&KeyPath::default(), &mut troubles);
     let raw: Option<Raw> = tree::read(&tree, &mut troubles);
     let folder = origin.parent().unwrap_or(Path::new(""));
-    let plan = raw.and_then(|raw| resolve(raw, folder, around.environment, around.now, &mut troubles));
+    let plan = raw.and_then(|raw| resolve(raw, folder, around, &mut troubles));
     troubles.iter_mut().for_each(explain_unknown_key);
     match plan {
         Some(plan) if troubles.is_empty() => {
@@ -103,17 +110,16 @@ pub(crate) fn explain_unknown_key(trouble: &mut Trouble) {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<(String, Exposure), ConfigError> {
-    read_file(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })
+pub(crate) fn read(path: &Path, disk: &Disk) -> Result<(String, Exposure), ConfigError> {
+    read_file(path, disk).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })
 }
 
-fn read_file(path: &Path) -> io::Result<(String, Exposure)> {
-    let file = File::open(path)?;
-    let exposure = Exposure::of(&file.metadata()?);
-    let mut text = String::new();
-    file.take(MAX_FILE + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
-    }
-    Ok((text, exposure))
+fn read_file(path: &Path, disk: &Disk) -> io::Result<(String, Exposure)> {
+    let content = disk.read(path, MAX_FILE).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => io::Error::new(error.kind(), "it is larger than 1 MiB"),
+        _ => error,
+    })?;
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
+    let text = String::from_utf8(content.bytes).map_err(not_text)?;
+    Ok((text, Exposure::of(&content.metadata)))
 }

@@ -224,6 +224,8 @@ pub struct Limits {
     pub per_user: Option<usize>,
     pub per_address: Option<usize>,
     pub unauthenticated: usize,
+    /// Of those, from one IPv4 address or one IPv6 /64.
+    pub unauthenticated_per_address: Option<usize>,
     pub login_time: Duration,
     /// Bytes of all that a client sends before it is logged in.
     pub login_size: usize,
@@ -240,6 +242,7 @@ impl Default for Limits {
             per_user: None,
             per_address: None,
             unauthenticated: 500,
+            unauthenticated_per_address: Some(250),
             login_time: Duration::from_secs(10),
             login_size: 96 * 1024,
             upstream_logins: 64,
@@ -317,11 +320,13 @@ pub enum Workers {
 pub struct Admin {
     /// `None`: the HTTP port is off.
     pub http: Option<SocketAddr>,
+    /// By which it may be asked for, besides addresses and `localhost`.
+    pub host_names: Vec<String>,
 }
 
 impl Default for Admin {
     fn default() -> Self {
-        Admin { http: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 6034))) }
+        Admin { http: Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 6034))), host_names: Vec::new() }
     }
 }
 

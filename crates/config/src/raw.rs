@@ -81,6 +81,7 @@ pub(crate) struct RawLimits {
     pub(crate) per_user: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) per_address: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) unauthenticated: Option<Count<1, MOST_CONNECTIONS>>,
+    pub(crate) unauthenticated_per_address: Option<Count<0, MOST_CONNECTIONS>>,
     pub(crate) login_time: Option<Span<100, 3_600_000>>,
     pub(crate) login_size: Option<Size<{ 4 * KIB }, MIB>>,
     pub(crate) upstream_logins: Option<Count<1, MOST_CONNECTIONS>>,
@@ -114,6 +115,7 @@ pub(crate) struct RawDrain {
 #[serde(default, deny_unknown_fields, expecting = "its keys below it, such as `http: 127.0.0.1:6034`")]
 pub(crate) struct RawAdmin {
     pub(crate) http: Option<HttpAt>,
+    pub(crate) host_names: Option<List<HostName>>,
 }
 
 #[derive(Default, Deserialize)]

@@ -17,6 +17,7 @@ pub use diff::{Change, Diff, RuleChange};
 pub use look::{Look, Looker, Stamp};
 pub use watch::{LOOK_EVERY, Next, STILL_FOR, Watch};
 
+use crate::disk::Disk;
 use crate::load::{self, Surroundings};
 use crate::plan::Plan;
 use crate::problem::{ConfigError, Problem};
@@ -73,6 +74,7 @@ pub enum ReloadError {
 #[derive(Debug)]
 pub struct Reloader {
     path: PathBuf,
+    disk: Disk,
     /// Of the plan in force.
     text: String,
     plan: Arc<Plan>,
@@ -82,15 +84,18 @@ pub struct Reloader {
 impl Reloader {
     /// Reads the file for the first time: its plan is generation 1. Also gives what is worth a word about it.
     pub fn start(path: &Path) -> Result<(Reloader, Vec<Problem>), ConfigError> {
-        let (text, exposure) = load::read(path)?;
-        let around = Surroundings { exposure, ..Surroundings::of_process() };
+        let around = Surroundings::of_process();
+        let (text, exposure) = load::read(path, &around.disk)?;
+        let around = Surroundings { exposure, ..around };
         let (plan, warnings) = load::load(&text, path, &around)?;
-        let reloader = Reloader { path: path.to_owned(), text, plan: Arc::new(plan), generation: 1 };
+        let reloader =
+            Reloader { path: path.to_owned(), disk: Disk::while_running(), text, plan: Arc::new(plan), generation: 1 };
         Ok((reloader, warnings))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Looks at the same file, with the same patience.
+    pub fn looker(&self) -> Looker {
+        Looker::new(&self.path, self.disk.clone())
     }
 
     pub fn plan(&self) -> &Arc<Plan> {
@@ -102,7 +107,7 @@ impl Reloader {
     }
 
     /// Reads the file again. `taken` are the ids of the rules added at run time, which no rule of the file may have.
-    /// It reads a file and may take some milliseconds.
+    /// Takes some milliseconds, and up to a few seconds if a file system hangs.
     pub fn reload(&mut self, trigger: Trigger, taken: &[RuleId], now: Timestamp) -> Outcome {
         match self.try_reload(trigger, taken, now) {
             Ok(outcome) => outcome,
@@ -111,10 +116,11 @@ impl Reloader {
     }
 
     fn try_reload(&mut self, trigger: Trigger, taken: &[RuleId], now: Timestamp) -> Result<Outcome, ReloadError> {
-        let (text, exposure) = load::read(&self.path)?;
+        let (text, exposure) = load::read(&self.path, &self.disk)?;
         let beginning = text.len() < self.text.len() && self.text.starts_with(&text);
         let half = ReloadError::HalfWritten { path: self.path.clone(), have: text.len(), of: self.text.len() };
-        let read = load::load(&text, &self.path, &Surroundings { exposure, now, ..Surroundings::of_process() });
+        let around = Surroundings { exposure, now, disk: self.disk.clone(), ..Surroundings::of_process() };
+        let read = load::load(&text, &self.path, &around);
         let (new, warnings) = match read {
             // Of half a file the errors say nothing.
             Err(_) if beginning && trigger == Trigger::Watch => return Err(half),

@@ -12,6 +12,8 @@ use std::path::Path;
 
 use rules::Timestamp;
 
+use crate::disk::Disk;
+use crate::load::Surroundings;
 use crate::plan::{Admin, Drain, Limits, Log, Plan, UpstreamAddress};
 use crate::raw::{Raw, RawDrain, RawLimits, RawReplicas};
 use crate::tree::{At, KeyPath, Node, Step, Trouble};
@@ -23,16 +25,17 @@ pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<std::ffi::OsString>
 
 /// Turns what was written into a plan. `troubles` holds what was found before; the plan is whole only if nothing was
 /// found then or now.
-pub(crate) fn resolve(
-    raw: Raw,
-    folder: &Path,
-    environment: Environment<'_>,
-    now: Timestamp,
-    troubles: &mut Vec<Trouble>,
-) -> Option<Plan> {
+pub(crate) fn resolve(raw: Raw, folder: &Path, around: &Surroundings<'_>, troubles: &mut Vec<Trouble>) -> Option<Plan> {
     // A section that was read only in part would be blamed for what was taken out of it.
     let blamed: Vec<Vec<Step>> = troubles.iter().map(|trouble| trouble.path().section().to_vec()).collect();
-    let mut resolver = Resolver { folder, environment, now, blamed: &blamed, troubles: Vec::new() };
+    let mut resolver = Resolver {
+        folder,
+        environment: around.environment,
+        disk: &around.disk,
+        now: around.now,
+        blamed: &blamed,
+        troubles: Vec::new(),
+    };
     let plan = resolver.plan(raw);
     let misspelt_section = troubles.iter().any(|trouble| trouble.known_keys.is_some() && trouble.path().0.len() == 1);
     troubles.extend(resolver.troubles.into_iter().filter(|trouble| {
@@ -46,6 +49,7 @@ pub(crate) fn resolve(
 struct Resolver<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
+    disk: &'a Disk,
     now: Timestamp,
     /// What was read only in part.
     blamed: &'a [Vec<Step>],
@@ -83,7 +87,11 @@ impl Resolver<'_> {
         }
         let drain = self.drain(&raw.drain);
         let admin_place = if raw.admin.http.is_some() { "admin.http" } else { "listen" };
-        let admin = raw.admin.http.map_or_else(Admin::default, |http| Admin { http: http.0 });
+        let host_names = raw.admin.host_names.map_or_else(Vec::new, |names| names.0);
+        let admin = Admin {
+            http: raw.admin.http.map_or_else(|| Admin::default().http, |http| http.0),
+            host_names: host_names.into_iter().map(|name| name.0).collect(),
+        };
         let log = Log { format: raw.log.format.unwrap_or_default(), level: raw.log.level.unwrap_or_default() };
         let workers = raw.workers.map(|workers| workers.0).unwrap_or_default();
 
@@ -147,12 +155,15 @@ impl Resolver<'_> {
 fn limits(raw: &RawLimits) -> Limits {
     let usual = Limits::default();
     let connections = raw.connections.map_or(usual.connections, |count| count.0);
+    // A small `connections` brings this one and `upstream_logins` down with it.
+    let unauthenticated = raw.unauthenticated.map_or(usual.unauthenticated.min(connections), |count| count.0);
+    let per_address = raw.unauthenticated_per_address.map_or(unauthenticated.div_ceil(2), |count| count.0);
     Limits {
         connections,
         per_user: raw.per_user.map(|count| count.0).filter(|count| *count > 0),
         per_address: raw.per_address.map(|count| count.0).filter(|count| *count > 0),
-        // A small `connections` brings these two down with it.
-        unauthenticated: raw.unauthenticated.map_or(usual.unauthenticated.min(connections), |count| count.0),
+        unauthenticated,
+        unauthenticated_per_address: Some(per_address).filter(|count| *count > 0),
         upstream_logins: raw.upstream_logins.map_or(usual.upstream_logins.min(connections), |count| count.0),
         login_time: raw.login_time.map_or(usual.login_time, |span| span.0),
         login_size: raw.login_size.map_or(usual.login_size, |size| size.0),

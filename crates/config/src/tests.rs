@@ -12,6 +12,7 @@ use std::path::Path;
 
 use rules::Timestamp;
 
+use crate::disk::Disk;
 use crate::load::Surroundings;
 use crate::problem::{ConfigError, Problem};
 use crate::warnings::Exposure;
@@ -25,7 +26,8 @@ pub(crate) fn now() -> Timestamp {
 /// Loads a text as proxy.yaml of the working folder, in an environment with nothing but `PASSWORD=from-env`.
 fn load_text(text: &str) -> Result<(Plan, Vec<Problem>), ConfigError> {
     let environment = |name: &str| (name == "PASSWORD").then(|| "from-env".into());
-    let around = Surroundings { exposure: Exposure::Everyone, environment: &environment, now: now() };
+    let around =
+        Surroundings { exposure: Exposure::Everyone, environment: &environment, now: now(), disk: Disk::at_start() };
     load::load(text, Path::new("proxy.yaml"), &around)
 }
 

@@ -3,11 +3,14 @@
 //! Reading the text into a tree first, and the tree into the raw structs after, lets a bad value be stepped over, so that
 //! all that is wrong is found in one go. The tree has no line numbers; `locate` finds them when something is wrong.
 
+mod depth;
 mod parse;
 mod path;
 mod reader;
 mod trouble;
 
+pub(crate) use depth::DEEPEST;
+pub(crate) use parse::is_too_deep;
 pub(crate) use path::{KeyPath, Step};
 pub(crate) use reader::{read, read_at};
 pub(crate) use trouble::{At, Complaint, Trouble};

@@ -133,6 +133,10 @@ fn limits(plan: &Plan, found: &mut Vec<Trouble>) {
             found.push(warning(key, what, "write a smaller number, or take it out"));
         }
     }
+    if limits.unauthenticated_per_address.is_some_and(|limit| limit > limits.unauthenticated) {
+        let what = format!("never reached: `limits.unauthenticated` is {}", limits.unauthenticated);
+        found.push(warning("limits.unauthenticated_per_address", what, "write a smaller number, or take it out"));
+    }
 }
 
 fn probe(plan: &Plan, exposure: Exposure, found: &mut Vec<Trouble>) {

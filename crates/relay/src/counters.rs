@@ -40,6 +40,7 @@ counters! {
     ProxyHeaderBad "proxy_headers_bad" "PROXY headers missing or malformed from a peer that must send one.",
     LimitConnections "limit_connections_hit" "Connections refused by limits.connections.",
     LimitUnauthenticated "limit_unauthenticated_hit" "Connections refused by limits.unauthenticated.",
+    LimitUnauthenticatedPerAddress "limit_unauthenticated_per_address_hit" "Connections refused by limits.unauthenticated_per_address.",
     LimitPerAddress "limit_per_address_hit" "Connections refused by limits.per_address.",
     LimitPerUser "limit_per_user_hit" "Logins refused by limits.per_user.",
     LimitMaxConnections "limit_max_connections_hit" "Logins refused by a rule's max_connections, or by a gate on logins.",

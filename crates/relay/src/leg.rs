@@ -77,6 +77,10 @@ impl Leg {
         }
         let Some(header) = Header::read(unread) else { return Ok(None) };
         if header.length > limit {
+            // It is read no further and takes its number all the same: a refusal has the next one, as a server's.
+            if header.sequence == self.sequence {
+                self.sequence = self.sequence.wrapping_add(1);
+            }
             return Err(ReadError::TooLarge(header.length));
         }
         if header.sequence != self.sequence {

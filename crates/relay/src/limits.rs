@@ -1,18 +1,19 @@
-//! How many connections there may be: in all, before login, from one address, of one user.
+//! How many connections there may be: in all, before login (in all and from one address), from one address, of one user.
 //!
 //! What is taken is given back when the [`Slot`] is dropped.
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// 0 means no limit of its own, for `per_user` and `per_address`.
+/// 0 means no limit of its own, for `per_user`, `per_address` and `unauthenticated_per_address`.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     pub connections: usize,
     pub unauthenticated: usize,
+    pub unauthenticated_per_address: usize,
     pub per_user: usize,
     pub per_address: usize,
 }
@@ -22,6 +23,7 @@ pub struct ConnectionLimits {
 pub enum Limit {
     Connections,
     Unauthenticated,
+    UnauthenticatedPerAddress,
     PerAddress,
     PerUser,
 }
@@ -31,6 +33,7 @@ pub struct Limits {
     settings: ConnectionLimits,
     connections: Arc<AtomicUsize>,
     unauthenticated: Arc<AtomicUsize>,
+    unauthenticated_networks: Arc<Tally<IpAddr>>,
     users: Arc<Tally<Vec<u8>>>,
     addresses: Arc<Tally<IpAddr>>,
 }
@@ -41,6 +44,7 @@ impl Limits {
             settings,
             connections: Arc::default(),
             unauthenticated: Arc::default(),
+            unauthenticated_networks: Arc::default(),
             users: Arc::default(),
             addresses: Arc::default(),
         }
@@ -54,6 +58,12 @@ impl Limits {
         take(&self.unauthenticated, self.settings.unauthenticated).ok_or(Limit::Unauthenticated)
     }
 
+    /// The share of one address in the places before login. A host has a whole IPv6 /64 to itself, and counts as one.
+    pub fn unauthenticated_share(&self, address: IpAddr) -> Result<Slot, Limit> {
+        let limit = self.settings.unauthenticated_per_address;
+        self.unauthenticated_networks.take(network(address), limit).ok_or(Limit::UnauthenticatedPerAddress)
+    }
+
     pub fn address(&self, address: IpAddr) -> Result<Slot, Limit> {
         self.addresses.take(address.to_canonical(), self.settings.per_address).ok_or(Limit::PerAddress)
     }
@@ -65,6 +75,22 @@ impl Limits {
     pub fn in_use(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
+}
+
+/// What counts as one address: an IPv4 address, or an IPv6 /64.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+    }
+}
+
+/// The places of a connection that has not logged in.
+#[derive(Debug)]
+pub(crate) struct UnauthenticatedPlaces {
+    pub(crate) _of_all: Slot,
+    /// `None` for a Unix socket, and for a peer whose PROXY header has the client's address.
+    pub(crate) _of_address: Option<Slot>,
 }
 
 /// One place under a limit.
@@ -138,7 +164,13 @@ mod tests {
     use super::*;
 
     fn limits() -> Limits {
-        Limits::new(ConnectionLimits { connections: 2, unauthenticated: 1, per_user: 1, per_address: 0 })
+        Limits::new(ConnectionLimits {
+            connections: 2,
+            unauthenticated: 1,
+            unauthenticated_per_address: 1,
+            per_user: 1,
+            per_address: 0,
+        })
     }
 
     #[test]
@@ -159,6 +191,23 @@ mod tests {
         let b = limits.user(b"b").unwrap();
         drop((a, b));
         assert!(limits.users.counts.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn share_is_by_ipv4_address_and_ipv6_network() {
+        let limits = limits();
+        for (first, second, is_shared) in [
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("2001:db8::1", "2001:db8::ffff:1:2:3", true),
+            ("2001:db8::1", "2001:db8:0:1::1", false),
+        ] {
+            let [first, second] = [first, second].map(|address| address.parse().unwrap());
+            let slot = limits.unauthenticated_share(first).unwrap();
+            assert_eq!(limits.unauthenticated_share(second).is_err(), is_shared, "{first} {second}");
+            drop(slot);
+        }
     }
 
     #[test]

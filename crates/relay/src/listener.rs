@@ -18,7 +18,7 @@ use wire::Capabilities;
 use crate::counters::Counter;
 use crate::error::ClientError;
 use crate::leg::Leg;
-use crate::limits::{Limit, Slot};
+use crate::limits::{Limit, Slot, UnauthenticatedPlaces};
 use crate::login::say_goodbye;
 use crate::proxy_protocol::Trusted;
 use crate::shared::Shared;
@@ -176,7 +176,7 @@ struct Door {
 impl Door {
     fn let_in(&self, socket: Socketed, peer: Option<SocketAddr>, local: Option<SocketAddr>) {
         self.shared.counters.add(Counter::Accepted);
-        match self.slots() {
+        match self.slots(peer) {
             Ok((connection, unauthenticated)) => self.workers.send(Job {
                 socket,
                 peer,
@@ -190,14 +190,23 @@ impl Door {
         }
     }
 
-    fn slots(&self) -> Result<(Slot, Slot), Limit> {
-        Ok((self.shared.limits.connection()?, self.shared.limits.unauthenticated()?))
+    fn slots(&self, peer: Option<SocketAddr>) -> Result<(Slot, UnauthenticatedPlaces), Limit> {
+        let limits = &self.shared.limits;
+        let (connection, of_all) = (limits.connection()?, limits.unauthenticated()?);
+        // A load balancer's address is not its clients': theirs is known after the PROXY header.
+        let client = peer.filter(|peer| !self.settings.proxy_protocol_from.contains(peer.ip()));
+        let of_address = client.map(|client| limits.unauthenticated_share(client.ip())).transpose()?;
+        Ok((connection, UnauthenticatedPlaces { _of_all: of_all, _of_address: of_address }))
     }
 
     fn turn_away(&self, socket: Socketed, limit: Limit) {
         let (error, counter) = match limit {
             Limit::Unauthenticated => {
                 (ClientError::too_many_of("clients not logged in"), Counter::LimitUnauthenticated)
+            }
+            Limit::UnauthenticatedPerAddress => {
+                let what = "clients not logged in from this address";
+                (ClientError::too_many_of(what), Counter::LimitUnauthenticatedPerAddress)
             }
             Limit::Connections | Limit::PerAddress | Limit::PerUser => {
                 (ClientError::too_many_connections(), Counter::LimitConnections)

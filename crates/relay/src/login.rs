@@ -63,6 +63,8 @@ pub(crate) struct ClientRequest {
     pub(crate) tls: bool,
     pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
+    /// The share of a client behind a PROXY header in the places before login, until it is logged in.
+    pub(crate) _unauthenticated_share: Option<Slot>,
 }
 
 /// Logs a client in. `None`: it has been told, counted and logged.
@@ -243,6 +245,10 @@ pub(crate) fn over(limit: Limit, user: &[u8]) -> LoginEnd {
         Limit::Unauthenticated => {
             LoginEnd::Refuse(ClientError::too_many_of("clients not logged in"), Counter::LimitUnauthenticated)
         }
+        Limit::UnauthenticatedPerAddress => LoginEnd::Refuse(
+            ClientError::too_many_of("clients not logged in from this address"),
+            Counter::LimitUnauthenticatedPerAddress,
+        ),
         Limit::PerAddress => {
             LoginEnd::Refuse(ClientError::too_many_of("this client address"), Counter::LimitPerAddress)
         }

@@ -33,7 +33,7 @@ use crate::counters::Counter;
 use crate::error::{Blame, SessionError};
 use crate::facts::SessionFacts;
 use crate::leg::Leg;
-use crate::limits::Slot;
+use crate::limits::{Slot, UnauthenticatedPlaces};
 use crate::listener::Accepted;
 use crate::login::{self, LoggedIn};
 use crate::registry::{Entry, SessionHandle};
@@ -93,7 +93,12 @@ enum Turn {
 }
 
 /// Serves one connection to its end. `connection_slot` and `unauthenticated` are places under the limits.
-pub(crate) async fn serve(shared: Arc<Shared>, accepted: Accepted, connection_slot: Slot, unauthenticated: Slot) {
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
+    accepted: Accepted,
+    connection_slot: Slot,
+    unauthenticated: UnauthenticatedPlaces,
+) {
     let entry = shared.registry.enter();
     // Boxed, so that the memory of a login is not kept by the task for the whole life of the session.
     let logged_in = Box::pin(login::login(&shared, accepted, &entry.handle)).await;

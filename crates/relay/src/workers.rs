@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::warn;
 
-use crate::limits::Slot;
+use crate::limits::{Slot, UnauthenticatedPlaces};
 use crate::listener::{Accepted, ListenerSettings, Socketed};
 use crate::session;
 use crate::shared::Shared;
@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub(crate) listener: Arc<ListenerSettings>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) connection: Slot,
-    pub(crate) unauthenticated: Slot,
+    pub(crate) unauthenticated: UnauthenticatedPlaces,
 }
 
 #[derive(Debug)]

@@ -121,6 +121,7 @@ fn shared(plan: &Plan, admission: Arc<dyn Admission>) -> anyhow::Result<Shared> 
         limits: Limits::new(ConnectionLimits {
             connections: limits.connections,
             unauthenticated: limits.unauthenticated,
+            unauthenticated_per_address: limits.unauthenticated_per_address.unwrap_or(0),
             per_user: limits.per_user.unwrap_or(0),
             per_address: limits.per_address.unwrap_or(0),
         }),

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use admin::Sight;
-use admin::control::Command;
+use admin::control::{Command, Controller};
 use anyhow::Context;
 use config::Plan;
 use config::reload::Reloader;
 use relay::counters::Counter;
 use relay::shared::Shared;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
 use crate::kill_query::ProbeUser;
@@ -35,21 +35,24 @@ pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
     system_limits::check(&plan);
     let steering = Steering::new(reloader, rand::random());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&plan, steering))?;
+    let served = runtime.block_on(serve(&plan, steering));
+    // A dropped runtime would wait for calls into a file system that hangs.
+    runtime.shutdown_background();
+    served?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    let mut hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    let hang_up = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
     let (keeper, file, digests) = (steering.keeper(), steering.file(), steering.digests());
     let proxy = Proxy::start(plan, Arc::new(Arc::clone(&keeper)))?;
     measuring::start(plan, Arc::clone(&keeper), Arc::clone(proxy.shared()), steering.custom())?;
     let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
         let sight = Sight { shared: Arc::clone(proxy.shared()), keeper: Arc::clone(&keeper), file };
-        let address = admin::start(address, sight, controller.clone())
+        let address = admin::start(address, plan.admin.host_names.clone(), sight, controller.clone())
             .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
         info!(http = %address, "health and metrics");
     }
@@ -57,15 +60,11 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
         tokio::spawn(digests::learn(digests, ProbeUser::new(&plan.upstream, probe)));
     }
     info!(upstream = %plan.upstream.address, "ready for clients");
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => break info!("SIGTERM: draining"),
-            _ = interrupt.recv() => break info!("SIGINT: draining"),
-            _ = hang_up.recv() => {
-                // What came of it is logged where it is done.
-                let _ = controller.ask(Command::Reload).await;
-            }
-        }
+    // On a task of its own: whatever a reload waits for, the signals that end the process are heard.
+    tokio::spawn(reload_on(hang_up, controller));
+    tokio::select! {
+        _ = terminate.recv() => info!("SIGTERM: draining"),
+        _ = interrupt.recv() => info!("SIGINT: draining"),
     }
     let shared = Arc::clone(proxy.shared());
     shared.set_draining();
@@ -77,6 +76,14 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     log_counters(&shared);
     Report::default().log(&keeper);
     Ok(())
+}
+
+/// Reads proxy.yaml again on each SIGHUP. Those that come while it is read count as one.
+async fn reload_on(mut hang_up: Signal, controller: Controller) {
+    while hang_up.recv().await.is_some() {
+        // What came of it is logged where it is done.
+        let _ = controller.ask(Command::Reload).await;
+    }
 }
 
 /// What was counted, once more for the log: the HTTP port ends with the process.

@@ -1,8 +1,8 @@
 //! What is in force, and who changes it: the file, the rules added at run time, and the clock.
 //!
 //! One thread keeps both. It looks at the file ten times a second, carries out what operators ask for, warns of rules that
-//! are about to end, and gives the sessions a new policy whenever something has changed. It may wait for the disk; nobody
-//! who serves clients ever waits for it.
+//! are about to end, and gives the sessions a new policy whenever something has changed. It may wait for the disk, up
+//! to a deadline; nobody who serves clients ever waits for it.
 
 mod changes;
 mod describe;
@@ -70,7 +70,7 @@ impl Steering {
         let policy = policy::policy(&plan.policy, rules, &fingerprint, generation);
         let keeper = Gatekeeper::new(policy, policy::wall_clock(), seed);
         let (custom, _) = watch::channel(measuring::custom(&plan.policy));
-        let mut looker = Looker::new(reloader.path());
+        let mut looker = reloader.looker();
         let watch = Watch::new(looker.look(Instant::now()));
         let steering = Steering {
             reloader,

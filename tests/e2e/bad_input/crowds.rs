@@ -14,7 +14,7 @@ fn five_thousand_dropped_before_login_never_reach_the_server() {
     const BATCH: usize = 250;
     let mysql = sandbox::mysql_shared().expect("a MySQL");
     let counting = Counting::before(mysql.primary.address());
-    let mut watched = Watched::start(&counting.upstream());
+    let mut watched = Watched::start(&format!("{}limits: {{ unauthenticated_per_address: 0 }}\n", counting.upstream()));
     let (before, memory) = (counting.connections(), watched.tollgate.resident());
     for batch in 1..=20 {
         let clients: Vec<_> = (0..BATCH).map(|_| Raw::dial(watched.tollgate.address)).collect();

@@ -30,6 +30,12 @@ pub enum OverlayError {
     TooMany { most: usize },
     #[error("the change is not made, since it could not be kept: {}: {error}", .file.display())]
     NotKept { file: PathBuf, error: io::Error },
+    #[error(
+        "the disk with {} has not answered in time: the change is probably not made; look with `tollgate rules list` once \
+         it answers again",
+        .file.display()
+    )]
+    Unanswered { file: PathBuf },
     #[error("the change is not made: another process has held the lock of {} for too long", .file.display())]
     Locked { file: PathBuf },
     #[error(
@@ -60,6 +66,16 @@ pub enum Note {
     },
     Unreadable {
         file: PathBuf,
+        error: String,
+    },
+    /// It cannot be read any more. The rules that were read before stay in force.
+    NotRefreshed {
+        file: PathBuf,
+        error: String,
+    },
+    /// The folder's file system does not answer. What was read before stays in force.
+    Hanging {
+        folder: PathBuf,
         error: String,
     },
     /// The folder cannot be used: no rule can be added.
@@ -93,6 +109,16 @@ impl fmt::Display for Note {
             Note::Unreadable { file, error } => {
                 write!(f, "the rules added at run time are not in force: cannot read {}: {error}", file.display())
             }
+            Note::NotRefreshed { file, error } => write!(
+                f,
+                "the rules added at run time stay as they are, and none can be changed: cannot read {}: {error}",
+                file.display()
+            ),
+            Note::Hanging { folder, error } => write!(
+                f,
+                "the rules added at run time stay as they were last read, and none can be changed: no access to the state_dir {}: {error}",
+                folder.display()
+            ),
             Note::NoFolder { folder, error } => {
                 write!(f, "no rule can be added at run time: cannot use the state_dir {}: {error}", folder.display())
             }

@@ -1,7 +1,7 @@
 //! The file of the overlay: whole at every moment, and never lost without a word.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -55,18 +55,20 @@ pub(super) struct Lock {
 }
 
 impl Store {
-    /// Makes the folder if it is not there.
-    pub(super) fn open(folder: &Path) -> (Store, Option<Note>) {
-        let made = fs::create_dir_all(folder);
-        let store = Store {
+    pub(super) fn new(folder: &Path) -> Store {
+        Store {
             folder: folder.to_owned(),
             seen: None,
             copied: None,
             #[cfg(test)]
             fail_at: None,
-        };
-        let note = |error: io::Error| Note::NoFolder { folder: folder.to_owned(), error: error.to_string() };
-        (store, made.err().map(note))
+        }
+    }
+
+    /// Makes the folder if it is not there.
+    pub(super) fn make_folder(&self) -> Option<Note> {
+        let error = fs::create_dir_all(&self.folder).err()?;
+        Some(Note::NoFolder { folder: self.folder.clone(), error: error.to_string() })
     }
 
     pub(super) fn file(&self) -> PathBuf {
@@ -81,8 +83,7 @@ impl Store {
     pub(super) fn lock(&self) -> Result<Lock, OverlayError> {
         let path = self.folder.join("rules.lock");
         // The folder may have been taken away since the start.
-        let opened = fs::create_dir_all(&self.folder)
-            .and_then(|()| OpenOptions::new().create(true).truncate(false).write(true).open(&path));
+        let opened = fs::create_dir_all(&self.folder).and_then(|()| files::open_or_create(&path));
         let file = opened.map_err(|error| self.unwritable(error))?;
         let end = Instant::now() + LOCK_TIME;
         loop {
@@ -115,14 +116,8 @@ impl Store {
     }
 
     fn bytes(&self) -> io::Result<(Vec<u8>, Seen)> {
-        let file = File::open(self.file())?;
-        let seen = seen(&file.metadata()?);
-        let mut bytes = Vec::new();
-        file.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_FILE {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        Ok((bytes, seen))
+        let content = files::read(&self.file(), MAX_FILE)?;
+        Ok((content.bytes, seen(&content.metadata)))
     }
 
     /// Whether it is another file than the one that was last read or written.
@@ -130,11 +125,12 @@ impl Store {
         fs::metadata(self.file()).ok().map(|metadata| seen(&metadata)) != self.seen
     }
 
-    /// Under the lock. After an error the file is as it was.
-    pub(super) fn write(&mut self, state: &State) -> Result<(), OverlayError> {
+    /// Under the lock. After an error the file is as it was. Nothing is put in place after the deadline, when the caller has
+    /// stopped waiting and has told that the change failed.
+    pub(super) fn write(&mut self, state: &State, deadline: Instant) -> Result<(), OverlayError> {
         let before = self.bytes().ok().map(|(bytes, _)| bytes);
         let new = self.folder.join("rules.json.new");
-        let placed = self.place(&new, &format::write(state));
+        let placed = self.place(&new, &format::write(state), Some(deadline));
         if let Err(error) = placed {
             drop(fs::remove_file(&new));
             return Err(self.unwritable(error));
@@ -142,7 +138,7 @@ impl Store {
         if let Err(error) = self.step(Step::SyncFolder).and_then(|()| File::open(&self.folder)?.sync_all()) {
             // It is in place, and may not be there after a power cut: so it must not be there now.
             let restored = match before {
-                Some(bytes) => self.place(&new, &bytes),
+                Some(bytes) => self.place(&new, &bytes, None),
                 None => fs::remove_file(self.file()),
             };
             drop(restored);
@@ -152,14 +148,17 @@ impl Store {
         Ok(())
     }
 
-    fn place(&self, new: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn place(&self, new: &Path, bytes: &[u8], deadline: Option<Instant>) -> io::Result<()> {
         self.step(Step::Create)?;
-        let mut file = File::create(new)?;
+        let mut file = files::create(new)?;
         self.step(Step::Write)?;
         file.write_all(bytes)?;
         self.step(Step::Sync)?;
         file.sync_all()?;
         self.step(Step::Rename)?;
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the disk took too long"));
+        }
         fs::rename(new, self.file())
     }
 
@@ -176,7 +175,12 @@ impl Store {
         }
         self.copied = self.seen;
         let aside = self.aside();
-        Some(fs::copy(self.file(), &aside).map(|_| aside).map_err(|error| error.to_string()))
+        let copy = || -> io::Result<()> {
+            let content = files::read(&self.file(), MAX_FILE)?;
+            files::create(&aside)?.write_all(&content.bytes)
+        };
+        let copied = copy().map_err(|error| error.to_string());
+        Some(copied.map(|()| aside))
     }
 
     fn aside(&self) -> PathBuf {

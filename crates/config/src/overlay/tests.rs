@@ -199,7 +199,7 @@ fn a_write_that_fails_changes_nothing() {
             }
             let file = folder.path().join("rules.json");
             let before = (fs::read(&file).ok(), overlay.state().clone());
-            overlay.store.fail_at = Some(step);
+            overlay.file.lock().unwrap().store.fail_at = Some(step);
             let refused = [
                 overlay.add(rule("b", "y", "two"), now()).unwrap_err(),
                 overlay.open_incident(incident("INC-1"), vec![rule("c", "z", "r")], now()).unwrap_err(),
@@ -210,7 +210,7 @@ fn a_write_that_fails_changes_nothing() {
             }
             assert_eq!((fs::read(&file).ok(), overlay.state().clone()), before, "{step:?}");
             assert!(!folder.path().join("rules.json.new").exists(), "{step:?}");
-            overlay.store.fail_at = None;
+            overlay.file.lock().unwrap().store.fail_at = None;
             overlay.add(rule("b", "y", "two"), now()).unwrap();
             assert_eq!(ids(&open(&folder)), if first { vec!["b"] } else { vec!["a", "b"] });
         }

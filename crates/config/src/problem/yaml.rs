@@ -4,11 +4,17 @@ use std::path::Path;
 
 use super::Problem;
 use crate::locate::{Place, START};
+use crate::tree::{DEEPEST, is_too_deep};
 
 impl Problem {
     pub(crate) fn of_yaml(error: &serde_yaml::Error, file: &Path, text: &str) -> Self {
         let said = error.to_string();
         let place = place(error, &said, text);
+        if is_too_deep(error) {
+            let what = format!("lists and maps are nested deeper than {DEEPEST} levels");
+            let remedy = "close the brackets that are opened before this one; no key needs so many levels";
+            return Problem::at(place, file, text, String::new(), what, remedy.to_owned());
+        }
         let what = match said.contains(SECOND_DOCUMENT) {
             true => "there is a second document after `---`".to_owned(),
             false => said.replace(&format!(" at line {} column {}", place.line, place.column), ""),

@@ -37,6 +37,7 @@ keys! {
     "limits.per_user" limits.per_user;
     "limits.per_address" limits.per_address;
     "limits.unauthenticated" limits.unauthenticated;
+    "limits.unauthenticated_per_address" limits.unauthenticated_per_address;
     "limits.login_time" limits.login_time;
     "limits.login_size" limits.login_size;
     "limits.upstream_logins" limits.upstream_logins;
@@ -46,6 +47,7 @@ keys! {
     "drain.deadline" drain.deadline;
     "workers" workers;
     "admin.http" admin.http;
+    "admin.host_names" admin.host_names;
     "log.format" log.format;
     "log.level" log.level;
     "state_dir" state_dir;

@@ -1,12 +1,13 @@
 //! What the file looks like, seen through links.
 
-use std::fs::{self, File, Metadata};
+use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::disk::Disk;
 use crate::load::MAX_FILE;
 
 /// A change within the clock tick of the file system, or one that a network file system does not tell at once, shows only in
@@ -17,7 +18,7 @@ const READ_EVERY: Duration = Duration::from_secs(1);
 pub enum Look {
     File(Stamp),
     Missing,
-    /// Also of what is no file: a folder, a pipe.
+    /// Also of what is no file (a folder, a pipe) and of a hung file system.
     Unreadable(io::ErrorKind),
 }
 
@@ -38,12 +39,13 @@ pub struct Stamp {
 #[derive(Debug)]
 pub struct Looker {
     path: PathBuf,
+    disk: Disk,
     last: Option<(Stamp, Instant)>,
 }
 
 impl Looker {
-    pub fn new(path: &Path) -> Self {
-        Looker { path: path.to_owned(), last: None }
+    pub(super) fn new(path: &Path, disk: Disk) -> Self {
+        Looker { path: path.to_owned(), disk, last: None }
     }
 
     /// Asks the file system, and reads the content if that may have changed.
@@ -62,7 +64,7 @@ impl Looker {
     }
 
     fn try_look(&mut self, now: Instant) -> io::Result<Stamp> {
-        let metadata = fs::metadata(&self.path)?;
+        let metadata = self.disk.metadata(&self.path)?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
@@ -76,9 +78,21 @@ impl Looker {
         {
             return Ok(last.clone());
         }
-        let seen = stamp(&metadata, content(&self.path)?);
+        let seen = stamp(&metadata, self.hash_content()?);
         self.last = Some((seen.clone(), now));
         Ok(seen)
+    }
+
+    fn hash_content(&self) -> io::Result<u64> {
+        // What is too large is refused when it is read as a configuration.
+        let bytes = match self.disk.read(&self.path, MAX_FILE) {
+            Ok(content) => content.bytes,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        Ok(hasher.finish())
     }
 }
 
@@ -93,19 +107,16 @@ fn stamp(metadata: &Metadata, content: u64) -> Stamp {
     }
 }
 
-fn content(path: &Path) -> io::Result<u64> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    Ok(hasher.finish())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    fn looker(path: &Path) -> Looker {
+        Looker::new(path, Disk::while_running())
+    }
 
     fn soon(start: Instant, step: u32) -> Instant {
         start + Duration::from_millis(100) * step
@@ -116,7 +127,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let path = at("proxy.yaml");
-        let mut looker = Looker::new(&path);
+        let mut looker = looker(&path);
         let start = Instant::now();
         let mut looks = vec![looker.look(start)];
         let mut next = |change: &dyn Fn()| {
@@ -159,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("proxy.yaml");
         fs::write(&path, "a").unwrap();
-        let mut looker = Looker::new(&path);
+        let mut looker = looker(&path);
         let start = Instant::now();
         let first = looker.look(start);
         // Another content in what was kept, as if the file system had not told.
@@ -172,9 +183,6 @@ mod tests {
 
     #[test]
     fn a_pipe_is_not_waited_for() {
-        assert_eq!(
-            Looker::new(Path::new("/dev/null")).look(Instant::now()),
-            Look::Unreadable(io::ErrorKind::InvalidInput)
-        );
+        assert_eq!(looker(Path::new("/dev/null")).look(Instant::now()), Look::Unreadable(io::ErrorKind::InvalidInput));
     }
 }

@@ -33,13 +33,13 @@ impl Bench {
         fs::write(&path, text).unwrap();
         let (reloader, _) = Reloader::start(&path).unwrap();
         let time = Instant::now();
-        let mut looker = Looker::new(&path);
+        let mut looker = reloader.looker();
         let watch = Watch::new(looker.look(time));
         Bench { folder, reloader, looker, watch, time }
     }
 
     fn path(&self) -> PathBuf {
-        self.reloader.path().to_owned()
+        self.folder.path().join("proxy.yaml")
     }
 
     fn write(&self, text: &str) {

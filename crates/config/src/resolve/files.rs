@@ -1,10 +1,10 @@
 //! What a plan takes from outside of proxy.yaml: files that must be there, and secrets.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Resolver;
+use crate::disk::Disk;
 use crate::plan::{CertificateFiles, ClientTlsFiles};
 use crate::raw::RawTls;
 use crate::secret::{Secret, SecretOrigin};
@@ -46,8 +46,8 @@ impl Resolver<'_> {
     /// Joins the path to the folder of proxy.yaml, and tries whether the file can be read.
     pub(super) fn file(&mut self, keys: &str, path: Option<FilePath>) -> Option<PathBuf> {
         let path = self.folder.join(path?.0);
-        match open(&path) {
-            Ok(_) => Some(path),
+        match self.disk.check_readable(&path) {
+            Ok(()) => Some(path),
             Err(error) => {
                 self.refuse(
                     keys,
@@ -78,7 +78,7 @@ impl Resolver<'_> {
             }
             SecretRef::File(path) => {
                 let path = self.folder.join(path);
-                match read_secret(&path) {
+                match read_secret(&path, self.disk) {
                     Ok(text) => Some(Secret::new(text, SecretOrigin::File)),
                     Err(error) => {
                         let what = format!("cannot read the secret in {}: {}", path.display(), reason(&error));
@@ -95,20 +95,12 @@ impl Resolver<'_> {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    Ok(file)
-}
-
-fn read_secret(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    open(path)?.take(MAX_SECRET + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_SECRET {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than any password"));
-    }
+fn read_secret(path: &Path, disk: &Disk) -> io::Result<String> {
+    let content = disk.read(path, MAX_SECRET).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => io::Error::new(error.kind(), "longer than any password"),
+        _ => error,
+    })?;
+    let mut text = String::from_utf8(content.bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
     // Editors end a file with a newline that is not part of the password.
     let end = text.strip_suffix('\n').map(|rest| rest.strip_suffix('\r').unwrap_or(rest)).map(str::len);
     text.truncate(end.unwrap_or(text.len()));

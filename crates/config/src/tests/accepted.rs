@@ -50,6 +50,7 @@ fn defaults() -> Plan {
             per_user: None,
             per_address: None,
             unauthenticated: 500,
+            unauthenticated_per_address: Some(250),
             login_time: Duration::from_secs(10),
             login_size: 98_304,
             upstream_logins: 64,
@@ -58,7 +59,7 @@ fn defaults() -> Plan {
         probe: None,
         drain: Drain { wait: Duration::from_secs(10), deadline: Duration::from_secs(60) },
         workers: Workers::Auto,
-        admin: Admin { http: Some("127.0.0.1:6034".parse().unwrap()) },
+        admin: Admin { http: Some("127.0.0.1:6034".parse().unwrap()), host_names: vec![] },
         log: Log { format: LogFormat::Text, level: LogLevel::Info },
         policy: policy(),
         state_dir: PathBuf::from("./state"),
@@ -208,11 +209,11 @@ upstream:
   on_demotion: keep
 tls: { certificate: Cargo.toml, key: Cargo.toml, client_ca: Cargo.toml }
 limits:
-  { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
+  { connections: 100, per_user: 10, per_address: 20, unauthenticated: 30, unauthenticated_per_address: 0, login_time: 2s, login_size: 4KiB, upstream_logins: 5, inspect: 1MiB }
 probe: { user: tollgate, password: 'env:PASSWORD', heartbeat: Ops.HeartBeat, timeout: 500ms, idle_interval: 30s, idle_after: 1m, catalogue_interval: 5s }
 drain: { wait: 0s, deadline: 1h }
 workers: 3
-admin: { http: off }
+admin: { http: off, host_names: [proxy-1.internal] }
 log: { format: json, level: debug }
 ",
     );
@@ -240,6 +241,7 @@ log: { format: json, level: debug }
         per_user: Some(10),
         per_address: Some(20),
         unauthenticated: 30,
+        unauthenticated_per_address: None,
         login_time: Duration::from_secs(2),
         login_size: 4096,
         upstream_logins: 5,
@@ -257,7 +259,7 @@ log: { format: json, level: debug }
     assert!(plan.policy.heartbeat_writers.tables.contains(&exempt));
     assert_eq!(plan.drain, Drain { wait: Duration::ZERO, deadline: Duration::from_secs(3600) });
     assert_eq!(plan.workers, Workers::Exactly(3));
-    assert_eq!(plan.admin.http, None);
+    assert_eq!((plan.admin.http, plan.admin.host_names), (None, vec!["proxy-1.internal".to_owned()]));
     assert_eq!(plan.log, Log { format: LogFormat::Json, level: LogLevel::Debug });
     assert_eq!(plan.log.level.as_str(), "debug");
 }

@@ -49,6 +49,8 @@ fn warnings() {
         &[("tls", "no listener")],
     );
     check("limits: { connections: 10, per_user: 11 }\n", &[("limits.per_user", "never reached")]);
+    let more = "limits: { unauthenticated: 10, unauthenticated_per_address: 11 }\n";
+    check(more, &[("limits.unauthenticated_per_address", "never reached")]);
     check("limits: { connections: 10, unauthenticated: 11 }\n", &[("limits.unauthenticated", "never reached")]);
     check("listen: ./a.sock\nlimits: { per_address: 1 }\n", &[("limits.per_address", "sockets")]);
     check("admin: { http: 0.0.0.0:6034 }\n", &[("admin.http", "other machines")]);

@@ -1,13 +1,21 @@
 //! YAML text → tree.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, EnumAccess, IgnoredAny, MapAccess, SeqAccess, VariantAccess, Visitor};
 
+use super::depth;
 use super::{At, KeyPath, Node, Trouble};
 
 impl Node {
     pub(crate) fn parse(text: &str) -> Result<Node, serde_yaml::Error> {
+        if let Some(beginning) = depth::too_deep(text).and_then(|length| text.get(..length))
+            && let Err(error) = serde_yaml::from_str::<Node>(beginning)
+            && is_too_deep(&error)
+        {
+            return Err(error);
+        }
         serde_yaml::from_str(text)
     }
 
@@ -16,9 +24,10 @@ impl Node {
         match self {
             Node::Map(entries) => {
                 let mut kept: Vec<(String, Node)> = Vec::with_capacity(entries.len());
+                let mut known = HashSet::with_capacity(entries.len());
                 for (key, mut value) in entries.drain(..) {
                     let path = path.key(&key);
-                    if kept.iter().any(|(earlier, _)| *earlier == key) {
+                    if !known.insert(key.clone()) {
                         let what = format!("the key `{key}` is written twice");
                         troubles.push(Trouble::new(path, At::RepeatedKey, what, "keep one of the two"));
                         continue;
@@ -42,6 +51,11 @@ impl Node {
             | Node::Tagged => {}
         }
     }
+}
+
+/// The reader's error for values that are nested too deep.
+pub(crate) fn is_too_deep(error: &serde_yaml::Error) -> bool {
+    error.to_string().contains("recursion limit exceeded")
 }
 
 impl<'de> Deserialize<'de> for Node {

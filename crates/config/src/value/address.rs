@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for SourceAddress {
     }
 }
 
-/// The name in a certificate.
+/// The name of a host, without a port.
 #[derive(Debug)]
 pub(crate) struct HostName(pub(crate) String);
 
@@ -100,7 +100,7 @@ impl HostName {
 
 impl<'de> Deserialize<'de> for HostName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_text(deserializer, "the name in the server's certificate, such as `db.example.com`", Self::parse)
+        read_text(deserializer, "a host name, such as `db.example.com`", Self::parse)
     }
 }
 

@@ -25,8 +25,11 @@ pub(crate) async fn greet(
     handle: &SessionHandle,
 ) -> Result<ClientRequest, LoginEnd> {
     let must_send_header = place.peer.is_some_and(|peer| listener.proxy_protocol_from.contains(peer.ip()));
+    let mut share = None;
     if must_send_header {
         read_proxy_header(client, place).await?;
+        let taken = place.peer.map(|peer| shared.limits.unauthenticated_share(peer.ip())).transpose();
+        share = taken.map_err(|limit| over(limit, b""))?;
     }
     let address_slot = match place.peer {
         Some(peer) => Some(shared.limits.address(peer.ip()).map_err(|limit| over(limit, b""))?),
@@ -56,7 +59,14 @@ pub(crate) async fn greet(
     if listener.tls == ClientLegTls::Required && !client.secure {
         return Err(LoginEnd::Refuse(ClientError::secure_transport_required(), Counter::PlainRefused));
     }
-    Ok(ClientRequest { payload, certificate, tls: wants_tls, offered: greeting.capabilities, address_slot })
+    Ok(ClientRequest {
+        payload,
+        certificate,
+        tls: wants_tls,
+        offered: greeting.capabilities,
+        address_slot,
+        _unauthenticated_share: share,
+    })
 }
 
 /// The login request in a packet that was read.

@@ -45,6 +45,11 @@ impl ClientTls {
         TlsAcceptor::from(self.config.current())
     }
 
+    /// The files that a reload reads.
+    pub fn files(&self) -> &[PathBuf] {
+        self.config.files()
+    }
+
     /// Looks whether the files changed, and reads them if they did. Reads files: not for a thread that must not wait.
     /// An error comes again with every call until the files are right; meanwhile the old certificate stays in use.
     ///

@@ -5,8 +5,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, RootCertStore};
-use std::fs::File;
-use std::io::Read;
+use std::io;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -83,14 +82,13 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 }
 
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, TlsError> {
-    let unreadable = |source| TlsError::Unreadable { path: path.to_owned(), source };
-    let mut content = Zeroizing::new(Vec::new());
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_FILE_LENGTH + 1).read_to_end(&mut content).map_err(unreadable)?;
-    if content.len() as u64 > MAX_FILE_LENGTH {
-        return Err(TlsError::TooLarge { path: path.to_owned(), limit: MAX_FILE_LENGTH });
+    match files::read(path, MAX_FILE_LENGTH) {
+        Ok(content) => Ok(Zeroizing::new(content.bytes)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(TlsError::TooLarge { path: path.to_owned(), limit: MAX_FILE_LENGTH })
+        }
+        Err(source) => Err(TlsError::Unreadable { path: path.to_owned(), source }),
     }
-    Ok(content)
 }
 
 fn broken_pem(path: &Path, error: &pem::Error) -> TlsError {

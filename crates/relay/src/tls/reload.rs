@@ -35,6 +35,10 @@ impl<C> Reloadable<C> {
         Ok(Reloadable { files, current: ArcSwap::from_pointee(Loaded { stamps, config }) })
     }
 
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     pub(super) fn current(&self) -> Arc<C> {
         Arc::clone(&self.current.load().config)
     }

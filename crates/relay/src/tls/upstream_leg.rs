@@ -88,6 +88,11 @@ impl UpstreamTls {
         ServerName::try_from(bare.to_owned()).unwrap_or_else(|_| nameless())
     }
 
+    /// The files that a reload reads.
+    pub fn files(&self) -> &[PathBuf] {
+        self.config.files()
+    }
+
     /// As [`super::ClientTls::reload_if_changed`].
     pub fn reload_if_changed(&self) -> Result<Reload, TlsError> {
         self.config.reload_if_changed(|| self.plan.build())

@@ -1,10 +1,13 @@
 //! Whom to ask what, from the plan.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use config::{MetricQuestion, Plan};
+use files::Helper;
 use health::{MetricName, Unit};
 use probes::{Ask, CustomMetric, Endpoint, Heartbeat, Host, MissingTable, On, Replicas, Settings, Tls};
 
@@ -74,18 +77,35 @@ fn beside(upstream: &config::Upstream, at: &config::UpstreamAddress) -> Endpoint
     Endpoint { address: address(at), tls: Tls { server_name: None, ..of_upstream.tls } }
 }
 
+/// Far more than the proxy writes; somebody may have chosen a name.
+const LONGEST_ID: u64 = 1024;
+
+/// For a file that the start does not depend on.
+pub(super) const START_TIME: Duration = Duration::from_secs(2);
+
 /// Which row of the heartbeat table is ours. Kept, so that a restart does not leave rows behind; where that cannot be, the place
 /// where clients connect tells two proxies apart.
 fn proxy_id(state_dir: &Path, plan: &Plan) -> String {
     let path = state_dir.join("proxy-id");
-    if let Ok(known) = std::fs::read_to_string(&path)
-        && !known.trim().is_empty()
-    {
-        return known.trim().to_owned();
+    let work = path.clone();
+    let kept = Helper::default().run(&path, START_TIME, move || read_or_make_id(&work));
+    match (kept.ok().flatten(), plan.listen.first()) {
+        (Some(id), _) => id,
+        (None, Some(listener)) => listener.name.clone(),
+        (None, None) => new_id(),
     }
-    let made = format!("{:016x}", rand::random::<u64>());
-    match std::fs::write(&path, &made) {
-        Ok(()) => made,
-        Err(_) => plan.listen.first().map_or(made, |listener| listener.name.clone()),
+}
+
+/// `None`: it could not be kept.
+fn read_or_make_id(path: &Path) -> Option<String> {
+    let known = files::read(path, LONGEST_ID).ok().and_then(|content| String::from_utf8(content.bytes).ok());
+    if let Some(known) = known.as_deref().map(str::trim).filter(|known| !known.is_empty()) {
+        return Some(known.to_owned());
     }
+    let made = new_id();
+    files::create(path).and_then(|mut file| file.write_all(made.as_bytes())).ok().map(|()| made)
+}
+
+fn new_id() -> String {
+    format!("{:016x}", rand::random::<u64>())
 }

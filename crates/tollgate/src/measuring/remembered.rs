@@ -5,12 +5,19 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use admission::gates::Gates;
+use files::Helper;
 use tracing::warn;
 
+use super::asked::START_TIME;
+
 const EVERY: Duration = Duration::from_secs(30);
+/// Far more than all gates take.
+const LARGEST: u64 = 1024 * 1024;
 /// What changed by less is not worth a write.
 const MUCH: f64 = 0.2;
 
@@ -19,14 +26,19 @@ pub(super) struct Remembered {
     path: PathBuf,
     known: BTreeMap<String, f64>,
     last: Option<Instant>,
-    complained: bool,
+    /// Writes, so that the gates do not wait for the disk.
+    helper: Helper,
+    complained: Arc<AtomicBool>,
 }
 
 impl Remembered {
     pub(super) fn open(state_dir: &Path) -> Remembered {
         let path = state_dir.join("borne.json");
-        let known = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        Remembered { path, known: known.unwrap_or_default(), last: None, complained: false }
+        let helper = Helper::default();
+        let work = path.clone();
+        let content = helper.run(&path, START_TIME, move || files::read(&work, LARGEST)).ok().and_then(Result::ok);
+        let known = content.and_then(|content| serde_json::from_slice(&content.bytes).ok());
+        Remembered { path, known: known.unwrap_or_default(), last: None, helper, complained: Arc::default() }
     }
 
     pub(super) fn tell(&self, gates: &Gates) {
@@ -49,19 +61,31 @@ impl Remembered {
         if !borne.iter().any(differs) {
             return;
         }
-        if let Err(error) = write(&self.path, &borne)
-            && !std::mem::replace(&mut self.complained, true)
-        {
-            warn!(%error, path = %self.path.display(), "what the replicas bear cannot be remembered over a restart");
+        let (path, new) = (self.path.clone(), borne.clone());
+        let complained = Arc::clone(&self.complained);
+        let begun = self.helper.start(&self.path, move || {
+            if let Err(error) = write(&path, &new) {
+                complain(&path, &error, &complained);
+            }
+        });
+        match begun {
+            Ok(()) => self.known = borne,
+            // The one before hangs; the next turn tries again.
+            Err(error) => complain(&self.path, &error.into(), &self.complained),
         }
-        self.known = borne;
+    }
+}
+
+fn complain(path: &Path, error: &std::io::Error, complained: &AtomicBool) {
+    if !complained.swap(true, Ordering::Relaxed) {
+        warn!(%error, path = %path.display(), "what the replicas bear cannot be remembered over a restart");
     }
 }
 
 /// Whole or not at all.
 fn write(path: &Path, borne: &BTreeMap<String, f64>) -> std::io::Result<()> {
     let beside = path.with_extension("json.new");
-    let mut file = std::fs::File::create(&beside)?;
+    let mut file = files::create(&beside)?;
     file.write_all(&serde_json::to_vec(borne)?)?;
     file.sync_all()?;
     std::fs::rename(&beside, path)

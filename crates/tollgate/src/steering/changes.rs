@@ -225,9 +225,10 @@ fn refused(error: OverlayError) -> ControlError {
         | OverlayError::TooFar { .. }
         | OverlayError::StaleReason(_)
         | OverlayError::TooMany { .. } => ControlErrorKind::Invalid,
-        OverlayError::NotKept { .. } | OverlayError::Locked { .. } | OverlayError::Newer { .. } => {
-            ControlErrorKind::Failed
-        }
+        OverlayError::NotKept { .. }
+        | OverlayError::Unanswered { .. }
+        | OverlayError::Locked { .. }
+        | OverlayError::Newer { .. } => ControlErrorKind::Failed,
     };
     ControlError { kind, message: error.to_string() }
 }

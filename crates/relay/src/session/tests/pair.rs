@@ -161,6 +161,7 @@ impl Bench {
             limits: Limits::new(ConnectionLimits {
                 connections: 10_000,
                 unauthenticated: 10,
+                unauthenticated_per_address: 0,
                 per_user: 0,
                 per_address: 0,
             }),
