@@ -10,10 +10,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use wire::{AuthPacket, Capabilities, Greeting, LoginRequest};
 
-use super::exchange::{CACHING_SHA2, CLEAR, Exchange, FULL_AUTHENTICATION, SHA256};
+use super::exchange::{CACHING_SHA2, Exchange, FULL_AUTHENTICATION, SHA256, takes_clear_password};
 use super::greet::ALWAYS_UPSTREAM;
 use super::upstream_request::NO_PLUGIN;
-use crate::leg::Leg;
+use crate::leg::{Leg, LegSecurity};
 
 pub(crate) const WRONG_PASSWORD: &[u8] = b"tollgate: the client left before it answered";
 
@@ -68,7 +68,7 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
 /// `last`: what the server said since it asked for `plugin`.
 async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut last: Vec<u8>, mut waits: bool) {
     for _ in 0..ROUNDS {
-        if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.secure)).await.is_err() {
+        if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.security)).await.is_err() {
             return;
         }
         let Ok(payload) = leg.read_packet(PACKET_LIMIT).await else { return };
@@ -94,11 +94,11 @@ async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut last: Vec<u8>, m
 }
 
 /// An answer of the right form to what was said `last`.
-fn wrong_answer(plugin: &[u8], last: &[u8], secure: bool) -> Vec<u8> {
+fn wrong_answer(plugin: &[u8], last: &[u8], security: LegSecurity) -> Vec<u8> {
     let password = || [WRONG_PASSWORD, b"\0"].concat();
     match plugin {
         CACHING_SHA2 if last.is_empty() => vec![0x5A; 32],
-        CACHING_SHA2 | SHA256 | CLEAR if secure => password(),
+        _ if takes_clear_password(plugin, security) => password(),
         CACHING_SHA2 if last == FULL_AUTHENTICATION => vec![2],
         SHA256 if last.is_empty() => vec![1],
         CACHING_SHA2 | SHA256 => vec![0x5A; 256],
