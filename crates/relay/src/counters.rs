@@ -36,7 +36,7 @@ counters! {
     PlainRefused "plain_logins_refused" "Logins without TLS on a listener that requires it.",
     OldClientRefused "old_clients_refused" "Clients without pluggable authentication that have a password.",
     ClearPasswordRefused "clear_passwords_refused" "Logins by mysql_clear_password over a plain upstream leg.",
-    OkWithoutProof "logins_without_proof_refused" "Logins that the upstream accepted without asking for a proof.",
+    OkWithoutProof "logins_without_proof_refused" "Logins that the upstream accepted without a proof, or without one that the proxy could be sure of.",
     ProxyHeaderBad "proxy_headers_bad" "PROXY headers missing or malformed from a peer that must send one.",
     LimitConnections "limit_connections_hit" "Connections refused by limits.connections.",
     LimitUnauthenticated "limit_unauthenticated_hit" "Connections refused by limits.unauthenticated.",

@@ -29,7 +29,7 @@ use crate::shared::Shared;
 use crate::upstream::UpstreamError;
 
 use exchange::{Exchange, ExchangeEnd};
-use our_uid::Told;
+use our_uid::Unproven;
 
 /// Two legs that have agreed on who is there.
 #[derive(Debug)]
@@ -199,6 +199,10 @@ async fn try_login(
     let exchanged = timeout_at(deadline, exchange.run(shared, client, &mut upstream)).await;
     let ok = match exchanged.unwrap_or(Err(ExchangeEnd::Timeout)) {
         Ok(ok) => ok,
+        Err(ExchangeEnd::WithoutProof) => {
+            let why = our_uid::why_not_asked(shared, &mut upstream, capabilities).await;
+            return Err(refuse_unproven(login.user, why, upstream).await);
+        }
         Err(end) => {
             if let ExchangeEnd::Upstream(error) = &end {
                 shared.counters.add(error.counter());
@@ -210,21 +214,28 @@ async fn try_login(
             return Err(end.into_login_end(login.user));
         }
     };
-    if our_uid::may_have_let_us_in(shared, &greeting, capabilities) {
-        let told =
-            tokio::time::timeout(shared.upstream.settings.dial_timeout, our_uid::look(&mut upstream, capabilities));
-        if told.await.unwrap_or(Told::Nothing) != Told::ByProofOnly {
-            return Err(ExchangeEnd::WithoutProof.into_login_end(login.user));
-        }
+    if let Err(why) = our_uid::check(shared, &mut upstream, &greeting, capabilities).await {
+        return Err(refuse_unproven(login.user, why, upstream).await);
     }
     drop(login_place);
 
     let facts = facts(place, handle.id, &login, &request, capabilities);
-    let gate = shared.admission.enter(&facts.client()).map_err(by_rule)?;
+    let gate = match shared.admission.enter(&facts.client()) {
+        Ok(gate) => gate,
+        Err(refusal) => {
+            finish::quit(&mut upstream).await;
+            return Err(by_rule(refusal));
+        }
+    };
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);
     let ok = shared.without_redirect(ok, capabilities);
     client.write_packet(&ok).await.map_err(|_| LoginEnd::Left(Counter::LeftDuringLogin))?;
     Ok((upstream, (facts, gate), status, (request.address_slot, user_slot)))
+}
+
+async fn refuse_unproven(user: &[u8], why: Unproven, mut upstream: Leg) -> LoginEnd {
+    finish::quit(&mut upstream).await;
+    LoginEnd::Refuse(ClientError::unproven(user, why), Counter::OkWithoutProof)
 }
 
 /// A rule's `max_connections`.

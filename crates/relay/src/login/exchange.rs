@@ -11,6 +11,7 @@ use tracing::warn;
 use wire::{AuthPacket, encode_more_data};
 
 use super::LoginEnd;
+use super::our_uid::Unproven;
 use crate::counters::Counter;
 use crate::error::ClientError;
 use crate::leg::{Leg, LegSecurity, ReadError};
@@ -100,7 +101,7 @@ impl ExchangeEnd {
             ExchangeEnd::Timeout => super::timed_out(),
             ExchangeEnd::Refuse(error, counter) => LoginEnd::Refuse(error, counter),
             ExchangeEnd::WithoutProof => {
-                LoginEnd::Refuse(ClientError::without_proof(&String::from_utf8_lossy(user)), Counter::OkWithoutProof)
+                LoginEnd::Refuse(ClientError::unproven(user, Unproven::NotAsked), Counter::OkWithoutProof)
             }
         }
     }
