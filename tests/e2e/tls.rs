@@ -1,5 +1,7 @@
 //! TLS on either leg: who presents what, who is believed, and what is refused.
 
+mod fallback;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use mysql_async::{Conn, OptsBuilder, SslOpts};
+use mysql_async::{Conn, DriverError, Error, IoError, OptsBuilder, SslOpts};
+use rustls::AlertDescription;
 
 use crate::settings::{Address, Endpoint, Login, TlsMode};
 
@@ -53,13 +54,30 @@ impl Connector {
             None => self.opts.clone(),
         };
         match Conn::new(opts.clone()).await {
-            Err(mysql_async::Error::Driver(mysql_async::DriverError::NoClientSslFlagFromServer))
-                if self.tls == TlsMode::Preferred =>
-            {
+            Err(error) if self.tls == TlsMode::Preferred && has_no_usable_tls(&error) => {
                 Conn::new(opts.ssl_opts(None::<SslOpts>)).await
             }
             connected => connected,
         }
+    }
+}
+
+/// Whether the server offers no TLS, or shares no version or cipher with us. The same rule as the relay's for clients
+/// (`relay/src/tls/upstream_leg.rs`).
+fn has_no_usable_tls(error: &Error) -> bool {
+    let Error::Io(IoError::Io(error)) = error else {
+        return matches!(error, Error::Driver(DriverError::NoClientSslFlagFromServer));
+    };
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::PeerIncompatible(_)) => true,
+        Some(rustls::Error::AlertReceived(alert)) => matches!(
+            alert,
+            AlertDescription::ProtocolVersion
+                | AlertDescription::HandshakeFailure
+                | AlertDescription::InsufficientSecurity
+                | AlertDescription::InternalError
+        ),
+        Some(_) | None => false,
     }
 }
 

@@ -45,6 +45,7 @@ counters! {
     LimitMaxConnections "limit_max_connections_hit" "Logins refused by a rule's max_connections, or by a gate on logins.",
     LimitUpstreamLogins "limit_upstream_logins_hit" "Logins that found no free place among limits.upstream_logins in time.",
     UpstreamUnreachable "upstream_unreachable" "Dials to the upstream that failed or timed out.",
+    UpstreamTlsFallback "upstream_tls_fallbacks" "Logins sent to the upstream without TLS, since upstream.tls is preferred and the handshake failed.",
     UpstreamRefused "upstream_refused" "Upstream connections answered by an error instead of a greeting.",
     UpstreamMalformed "upstream_malformed" "Upstream packets that could not be read or fitted no reply.",
     UpstreamLacksCapability "upstream_lacks_capability" "Logins ended because the upstream cannot do what was offered.",

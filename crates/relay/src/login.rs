@@ -7,6 +7,7 @@
 pub(crate) mod exchange;
 pub(crate) mod finish;
 pub(crate) mod greet;
+pub(crate) mod open_upstream;
 pub(crate) mod our_uid;
 pub(crate) mod upstream_request;
 
@@ -161,38 +162,11 @@ async fn try_login(
         return Err(LoginEnd::Refuse(error, Counter::LimitUpstreamLogins));
     };
 
-    let ends = place.peer.zip(place.local);
-    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(|error| {
-        shared.upstream.doubt();
-        LoginEnd::Upstream(error)
-    })?;
-    handle.set_upstream(greeting.connection_id, upstream.peer);
-    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
-        Ok(capabilities) => capabilities,
-        Err(missing) => {
-            finish::greeted_in_background(upstream, greeting, login_place);
-            let error = ClientError::upstream_lacks(&missing);
-            return Err(LoginEnd::Refuse(error, Counter::UpstreamLacksCapability));
-        }
-    };
-    let tls_host = match upstream_request::tls_host(shared, &greeting) {
-        Ok(tls_host) => tls_host,
-        Err(error) => {
-            finish::greeted_in_background(upstream, greeting, login_place);
-            return Err(LoginEnd::Upstream(error));
-        }
-    };
-
-    // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
-    let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
-    let late = || UpstreamError::Tls("no answer in time".to_owned());
-    let sent = tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await;
-    let dropped = sent.unwrap_or_else(|_| Err(late())).map_err(|error| {
-        shared.counters.add(error.counter());
-        LoginEnd::Upstream(error)
-    })?;
-    shared.counters.add_many(Counter::AttributesDropped, dropped as u64);
+    let request_of_client = open_upstream::UpstreamLogin { login: &login, offered: request.offered, own: &own };
+    let ends = place.peer.zip(place.local);
+    let opened = open_upstream::open(shared, &request_of_client, ends, handle, login_place).await?;
+    let open_upstream::Opened { leg: mut upstream, greeting, capabilities, login_place } = opened;
 
     let answers_switch = login.capabilities.contains(Capabilities::PLUGIN_AUTH);
     let mut exchange = Exchange::new(answers_switch, login.auth_response.is_empty());

@@ -1,5 +1,7 @@
 //! The MySQL server behind the proxy: how it is dialled, and how it last greeted.
 
+mod tls_fallback;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -20,6 +22,7 @@ use crate::login::finish;
 use crate::proxy_protocol;
 use crate::tls::UpstreamTls;
 use crate::transport::Transport;
+use tls_fallback::TlsFallback;
 
 /// More than any server's greeting.
 const GREETING_LIMIT: usize = 4096;
@@ -58,6 +61,7 @@ pub struct UpstreamSettings {
 pub struct Upstream {
     pub settings: UpstreamSettings,
     pub tls: UpstreamTls,
+    pub(crate) tls_fallback: TlsFallback,
     /// Places for logins in progress.
     pub logins: Arc<Semaphore>,
     last_seen: ArcSwapOption<Greeting>,
@@ -87,6 +91,11 @@ pub enum UpstreamError {
     Learning(String),
     #[error("TLS: {0}")]
     Tls(String),
+    /// A handshake that cannot succeed with these two ends.
+    #[error(
+        "TLS: {0}: the proxy speaks TLS 1.2 and 1.3, and the server agreed to neither (see its tls_version and ssl_cipher)"
+    )]
+    TlsIncompatible(String),
     #[error("during login: {0}")]
     Login(String),
 }
@@ -106,7 +115,8 @@ impl UpstreamError {
             UpstreamError::Dial { .. }
             | UpstreamError::Timeout { .. }
             | UpstreamError::Learning(_)
-            | UpstreamError::Tls(_) => Counter::UpstreamUnreachable,
+            | UpstreamError::Tls(_)
+            | UpstreamError::TlsIncompatible(_) => Counter::UpstreamUnreachable,
             UpstreamError::Refused(_) => Counter::UpstreamRefused,
             UpstreamError::Greeting(_) => Counter::UpstreamMalformed,
         }
@@ -119,6 +129,7 @@ impl Upstream {
         Upstream {
             settings,
             tls,
+            tls_fallback: TlsFallback::default(),
             logins,
             last_seen: ArcSwapOption::empty(),
             last_failure: ArcSwapOption::empty(),
@@ -187,6 +198,10 @@ impl Upstream {
             Ok(_) if self.last_failure.load().is_none() => {}
             Ok(_) => self.last_failure.store(None),
             Err(error) => {
+                if let UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } = error {
+                    // It may come back with another configuration, or another server may.
+                    self.tls_fallback.forget();
+                }
                 self.counters.add(error.counter());
                 self.last_failure.store(Some(Arc::new(error.to_string())));
             }
@@ -228,6 +243,7 @@ impl Upstream {
         };
         if !self.last_seen.load().as_deref().is_some_and(same) {
             self.last_seen.store(Some(Arc::new(greeting.clone())));
+            self.tls_fallback.forget();
         }
     }
 
