@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod aborted_connects;
 mod bad_input;
 mod change_user;
 mod command_line;

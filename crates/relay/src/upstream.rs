@@ -1,5 +1,6 @@
 //! The MySQL server behind the proxy: how it is dialled, and how it last greeted.
 
+mod doubts;
 mod tls_fallback;
 
 use std::io;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use socket2::SockRef;
 use tokio::net::{TcpSocket, UnixStream, lookup_host};
-use tokio::sync::{Mutex, Notify, Semaphore};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, timeout};
 use wire::{Capabilities, ErrPacket, Greeting};
 
@@ -22,6 +23,7 @@ use crate::login::finish;
 use crate::proxy_protocol;
 use crate::tls::UpstreamTls;
 use crate::transport::Transport;
+use doubts::Doubts;
 use tls_fallback::TlsFallback;
 
 /// More than any server's greeting.
@@ -69,8 +71,7 @@ pub struct Upstream {
     last_failure: ArcSwapOption<String>,
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
     learning: Mutex<Option<(Instant, String)>>,
-    /// Somebody should look whether it is there.
-    doubts: Notify,
+    doubts: Doubts,
     counters: Arc<Counters>,
 }
 
@@ -134,7 +135,7 @@ impl Upstream {
             last_seen: ArcSwapOption::empty(),
             last_failure: ArcSwapOption::empty(),
             learning: Mutex::new(None),
-            doubts: Notify::new(),
+            doubts: Doubts::default(),
             counters,
         }
     }
@@ -165,12 +166,17 @@ impl Upstream {
 
     /// A dial failed or a connection was lost.
     pub fn doubt(&self) {
-        self.doubts.notify_one();
+        self.doubts.add(Instant::now());
     }
 
-    /// Until there is a [`Upstream::doubt`] that nobody has looked into. Cancel safe.
+    /// Waits for a [`Upstream::doubt`] that was not seen yet. Cancel safe.
     pub async fn doubted(&self) {
-        self.doubts.notified().await;
+        self.doubts.wait().await;
+    }
+
+    /// Whether a connection has succeeded since the last doubt.
+    pub fn is_doubt_resolved(&self) -> bool {
+        self.doubts.are_resolved()
     }
 
     pub fn last_greeting(&self) -> Option<Arc<Greeting>> {
@@ -195,8 +201,12 @@ impl Upstream {
         let late = || UpstreamError::Timeout { address: self.settings.address.clone(), limit };
         let connected = timeout(limit, self.connect_untimed(ends)).await.unwrap_or_else(|_| Err(late()));
         match &connected {
-            Ok(_) if self.last_failure.load().is_none() => {}
-            Ok(_) => self.last_failure.store(None),
+            Ok(_) => {
+                self.doubts.resolve(Instant::now());
+                if self.last_failure.load().is_some() {
+                    self.last_failure.store(None);
+                }
+            }
             Err(error) => {
                 if let UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } = error {
                     // It may come back with another configuration, or another server may.

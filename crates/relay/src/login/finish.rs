@@ -17,6 +17,10 @@ use crate::leg::{Leg, LegSecurity};
 
 pub(crate) const WRONG_PASSWORD: &[u8] = b"tollgate: the client left before it answered";
 
+/// Whom the proxy's own look at a greeting logs in as, for the server's log. No account may have this name: the login is
+/// denied, and that counts towards FAILED_LOGIN_ATTEMPTS. (The probe user is often called `tollgate`.)
+pub(crate) const GREETING_CHECK_USER: &[u8] = b"tollgate_greeting_check";
+
 /// More packets than any login takes, and longer than a server thinks about one.
 const ROUNDS: usize = 16;
 const TIME: Duration = Duration::from_secs(10);
@@ -50,7 +54,7 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
         max_packet: 1 << 24,
         charset: greeting.charset,
         filler: [0; 23],
-        user: b"tollgate",
+        user: GREETING_CHECK_USER,
         auth_response: b"",
         database: None,
         auth_plugin: Some(NO_PLUGIN),
