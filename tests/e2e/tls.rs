@@ -1,5 +1,6 @@
 //! TLS on either leg: who presents what, who is believed, and what is refused.
 
+mod account_requirements;
 mod fallback;
 
 use std::fs;
