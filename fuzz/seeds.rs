@@ -128,12 +128,15 @@ fn login() -> Result<(), Box<dyn Error>> {
     let column: &[u8] = b"\x03def\0\0\0\x01x\0";
     let (eof, end): (&[u8], &[u8]) = (b"\xFE\0\0\x02\0", b"\xFE\0\0\x02\0\0\0");
     for (name, account) in [("proof", &b"\x08VIA a_key"[..]), ("uid", b"\x0FVIA unix_socket")] {
-        let (methods, proxy): ([&[u8]; 5], [&[u8]; 5]) =
-            ([b"\x01", column, eof, account, eof], [b"\x01", column, eof, b"\xFB", eof]);
-        put("login", &format!("account-{name}"), &answers(&[&methods, &proxy]))?;
-        let (methods, proxy): ([&[u8]; 4], [&[u8]; 4]) =
-            ([b"\x01", column, account, end], [b"\x01", column, b"\xFB", end]);
-        put("login", &format!("account-{name}-ok"), &answers(&[&methods, &proxy]))?;
+        let (names, methods): ([&[u8]; 7], [&[u8]; 5]) =
+            ([b"\x03", column, column, column, eof, b"\xFB\xFB\x03u@%", eof], [b"\x01", column, eof, account, eof]);
+        put("login", &format!("account-{name}"), &answers(&[&names, &methods]))?;
+        let (names, methods): ([&[u8]; 6], [&[u8]; 4]) =
+            ([b"\x03", column, column, column, b"\xFB\xFB\x03u@%", end], [b"\x01", column, account, end]);
+        put("login", &format!("account-{name}-ok"), &answers(&[&names, &methods]))?;
+    }
+    for (name, row) in [("proxied", &b"\x05'u'@'\xFB\x03u@%"[..]), ("proxied-external", b"\x05'u'@'\x04ldap\x03u@%")] {
+        put("login", &format!("account-{name}"), &answers(&[&[b"\x03", column, column, column, row, end]]))?;
     }
     Ok(())
 }

@@ -147,6 +147,33 @@ fn unix_sockets_on_both_legs() {
     drop((both, upstream_only, client_only));
 }
 
+/// `sha256_password` does not count a Unix socket as safe: the server expects the password encrypted with its key.
+#[test]
+fn sha256_password_over_unix_sockets() {
+    let server = &sandbox::mysql_shared().expect("a MySQL").primary;
+    server.root_sql("CREATE USER sha256_sock@'%' IDENTIFIED WITH sha256_password BY 'sha-pw'").expect("a user");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("proxy.sock");
+    let both = at_sockets(server, &path);
+    let upstream_only = Tollgate::start(&format!("upstream: {{ address: \"{}\" }}\n", server.socket().display()));
+    let sql = "SELECT CURRENT_USER()";
+    for (password, expected) in [("sha-pw", Ok("sha256_sock@%")), ("wrong", Err("1045")), ("", Err("1045"))] {
+        let login = Login { user: "sha256_sock", password };
+        for (way, answer) in [
+            ("direct", mysql_at_socket(server, server.socket(), login, PLAIN_WITH_KEY, sql)),
+            ("both sockets", mysql_at_socket(server, &path, login, PLAIN_WITH_KEY, sql)),
+            ("client plain", mysql(server, upstream_only.address, login, PLAIN_WITH_KEY, sql)),
+            ("client TLS", mysql(server, upstream_only.address, login, TLS, sql)),
+        ] {
+            match expected {
+                Ok(user) => assert_eq!(answer.as_deref(), Ok(user), "{way}"),
+                Err(code) => assert!(answer.as_ref().is_err_and(|error| error.contains(code)), "{way}: {answer:?}"),
+            }
+        }
+    }
+    drop(both);
+}
+
 #[test]
 fn mariadbs_own_plugins() {
     let server = sandbox::mariadb_shared().expect("a MariaDB");
@@ -215,6 +242,10 @@ fn a_password_in_clear_is_relayed_over_a_safe_upstream_leg() {
         let answer = raw.read().expect("a password");
         let right = answer == b"in clear\0";
         raw.write(4, if right { OK.to_vec() } else { denied() }.as_slice());
+        // Over a socket the proxy asks whether the server checks its accounts; an ERR is no sign that it does not.
+        if right && raw.read().is_ok() {
+            raw.write(1, &denied());
+        }
     });
     crate::harness::bridge(&path, upstream.address);
     let encrypted = tls_bridge(upstream.address);

@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod aborted_connects;
 mod admin_http;
 mod bad_input;
 mod catalogue;

@@ -27,7 +27,7 @@ fn an_ok_without_a_proof_is_refused() {
     let tollgate = Tollgate::start(&format!("upstream: {{ address: \"{}\" }}\n", upstream.address));
     let (code, state, message) = refused(&tollgate, "app", "");
     assert_eq!((code, state.as_str()), (1045, "28000"));
-    assert!(message.contains("no proof"), "{message}");
+    assert!(message.contains("without asking for a proof"), "{message}");
     tollgate.await_counter("logins_without_proof_refused", 1);
     assert_eq!(tollgate.counter("logins_succeeded"), 0);
 }
@@ -133,4 +133,72 @@ fn the_uid_as_first_method_lets_nobody_in() {
         assert_eq!(refused(&tollgate, me, password).0, 1045, "{password}");
     }
     tollgate.await_counter("logins_without_proof_refused", 2);
+}
+
+/// MySQL asks for a proof and accepts any; MariaDB asks for none.
+#[test]
+fn skip_grant_tables_server_lets_nobody_in_and_says_why() {
+    // MySQL listens on its socket only, MariaDB on both.
+    let mysql_server = Server::start(Options::mysql().argument("--skip-grant-tables")).expect("a MySQL");
+    let mariadb = Server::start(Options::mariadb().argument("--skip-grant-tables")).expect("a MariaDB");
+    let direct = mysql_at_socket(&mysql_server, mysql_server.socket(), APP, &[], "SELECT 'let in'");
+    assert_eq!(direct.as_deref(), Ok("let in"), "else this shows nothing");
+    for tollgate in [by_socket(&mysql_server), by_socket(&mariadb), Tollgate::before(&mariadb)] {
+        for (nth, (user, password)) in [("app", "app-pw"), ("root", ""), ("nobody_at_all", "x")].into_iter().enumerate()
+        {
+            let (code, state, message) = refused(&tollgate, user, password);
+            assert_eq!((code, state.as_str()), (1045, "28000"));
+            assert!(message.contains("--skip-grant-tables"), "{message}");
+            tollgate.await_counter("logins_without_proof_refused", nth as u64 + 1);
+        }
+        assert!(tollgate.log().contains("--skip-grant-tables"));
+        // A client that knows of several factors takes another way.
+        let error = mysql(&mysql_server, tollgate.address, APP, &[], "SELECT 'let in'").expect_err("nobody gets in");
+        assert!(error.contains("1045") && error.contains("--skip-grant-tables"), "{error}");
+    }
+    // What was accepted is ended in order.
+    let aborted = mysql_server.root_sql("SHOW GLOBAL STATUS LIKE 'Aborted_clients'").expect("the counter");
+    assert_eq!(aborted.trim(), "Aborted_clients\t0");
+}
+
+/// Accounts that stand in for another one (GRANT PROXY): the server does not show how they are identified themselves.
+#[test]
+fn proxied_mysql_account_over_a_socket_needs_its_password() {
+    let server = Server::start(
+        Options::mysql()
+            .argument("--plugin-load-add=auth_socket.so")
+            .argument("--check_proxy_users=ON")
+            .argument("--sha256_password_proxy_users=ON"),
+    )
+    .expect("a MySQL");
+    let me = os_user();
+    server
+        .root_sql(&format!(
+            "CREATE USER target@'%' IDENTIFIED BY 'not known';
+             CREATE USER mapped@'%' IDENTIFIED WITH sha256_password BY 'm';
+             CREATE USER two@'%' IDENTIFIED WITH sha256_password BY 'm' AND IDENTIFIED WITH auth_socket AS '{me}';
+             GRANT PROXY ON target@'%' TO mapped@'%';
+             GRANT PROXY ON target@'%' TO two@'%'"
+        ))
+        .expect("users");
+    let tollgate = by_socket(&server);
+    let sql = "SELECT CURRENT_USER(), @@proxy_user";
+    let ask = |address_of_proxy: bool, user, password: &'static str| {
+        let (login, factor) = (Login { user, password }, format!("--password1={password}"));
+        let arguments = [factor.as_str(), "--get-server-public-key"];
+        match address_of_proxy {
+            true => mysql(&server, tollgate.address, login, &arguments, sql),
+            false => mysql_at_socket(&server, server.socket(), login, &arguments, sql),
+        }
+    };
+    let expected = Ok("target@%\t'mapped'@'%'".to_owned());
+    assert_eq!(ask(false, "mapped", "m"), expected);
+    assert_eq!(ask(true, "mapped", "m"), expected);
+    assert!(ask(true, "mapped", "wrong").expect_err("a wrong password").contains("1045"));
+    assert_eq!(tollgate.counter("logins_without_proof_refused"), 0);
+    // The same, with the proxy's own uid as a second factor.
+    assert_eq!(ask(false, "two", "m"), Ok("target@%\t'two'@'%'".to_owned()), "else this shows nothing");
+    let error = ask(true, "two", "m").expect_err("no proof of the second factor");
+    assert!(error.contains("1045") && error.contains("use TCP"), "{error}");
+    tollgate.await_counter("logins_without_proof_refused", 1);
 }

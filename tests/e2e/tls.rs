@@ -1,5 +1,8 @@
 //! TLS on either leg: who presents what, who is believed, and what is refused.
 
+mod account_requirements;
+mod fallback;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use files::Helper;
-use mysql_async::{Conn, OptsBuilder, SslOpts};
+use mysql_async::{Conn, DriverError, Error, IoError, OptsBuilder, SslOpts};
+use rustls::AlertDescription;
 use tokio::sync::Mutex;
 
 use crate::settings::{Address, Endpoint, Login, TlsMode};
@@ -78,9 +79,7 @@ impl Connector {
             None => opts,
         };
         match Conn::new(opts.clone()).await {
-            Err(mysql_async::Error::Driver(mysql_async::DriverError::NoClientSslFlagFromServer))
-                if self.tls == TlsMode::Preferred =>
-            {
+            Err(error) if self.tls == TlsMode::Preferred && has_no_usable_tls(&error) => {
                 Conn::new(opts.ssl_opts(None::<SslOpts>)).await
             }
             connected => connected,
@@ -115,6 +114,25 @@ fn read_within(helper: &Helper, path: &Path) -> io::Result<Vec<u8>> {
     let owned = path.to_owned();
     let content = helper.run(path, READ_TIME, move || files::read(&owned, LARGEST_FILE))??;
     Ok(content.bytes)
+}
+
+/// Whether the server offers no TLS, or shares no version or cipher with us. The same rule as the relay's for clients
+/// (`relay/src/tls/upstream_leg.rs`).
+fn has_no_usable_tls(error: &Error) -> bool {
+    let Error::Io(IoError::Io(error)) = error else {
+        return matches!(error, Error::Driver(DriverError::NoClientSslFlagFromServer));
+    };
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::PeerIncompatible(_)) => true,
+        Some(rustls::Error::AlertReceived(alert)) => matches!(
+            alert,
+            AlertDescription::ProtocolVersion
+                | AlertDescription::HandshakeFailure
+                | AlertDescription::InsufficientSecurity
+                | AlertDescription::InternalError
+        ),
+        Some(_) | None => false,
+    }
 }
 
 /// The options, and the file of the authorities that go into them.

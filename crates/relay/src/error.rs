@@ -5,6 +5,7 @@ use std::io;
 use wire::{Capabilities, ErrPacket};
 
 use crate::counters::Counter;
+use crate::login::our_uid::Unproven;
 use crate::transport::is_stalled;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,16 +82,9 @@ impl ClientError {
         )
     }
 
-    pub fn without_proof(user: &str) -> ClientError {
-        ClientError::new(
-            1045,
-            b"28000",
-            format!(
-                "Access denied for user '{user}': the server asked for no proof, or did not say that it goes by one \
-                 (an expired password?); accounts that it tells by its peer's own user cannot log in through a proxy \
-                 on its socket [tollgate]"
-            ),
-        )
+    pub(crate) fn unproven(user: &[u8], why: Unproven) -> ClientError {
+        let user = String::from_utf8_lossy(user);
+        ClientError::new(1045, b"28000", format!("Access denied for user '{user}': {why} [tollgate]"))
     }
 
     pub fn upstream_unreachable(detail: &str) -> ClientError {
@@ -207,7 +201,7 @@ mod tests {
             ClientError::secure_transport_required(),
             ClientError::old_client(),
             ClientError::clear_password(),
-            ClientError::without_proof("x"),
+            ClientError::unproven(b"x", Unproven::NotAsked),
             ClientError::upstream_unreachable("x"),
             ClientError::upstream_lacks("x"),
             ClientError::out_of_sync(),

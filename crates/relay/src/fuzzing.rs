@@ -4,7 +4,7 @@ use tokio::io::AsyncWriteExt;
 use wire::Capabilities;
 
 use crate::leg::Leg;
-use crate::login::our_uid::{self, Told};
+use crate::login::our_uid::{self, Unproven};
 use crate::transport::Transport;
 
 /// See [`crate::tls::verified_subject`], which has looked at the certificate's validity.
@@ -24,7 +24,7 @@ pub enum Account {
 }
 
 /// Takes `answers` for all that a server says when asked about an account, arriving in pieces of `piece` bytes.
-pub async fn account(answers: &[u8], piece: usize, capabilities: Capabilities) -> Account {
+pub async fn account(answers: &[u8], piece: usize, is_mariadb: bool, capabilities: Capabilities) -> Account {
     let (mut server, answered) = tokio::io::duplex(piece.max(1));
     // The questions go nowhere.
     let mut leg = Leg::new(Transport::Boxed(Box::new(tokio::io::join(answered, tokio::io::sink()))));
@@ -34,10 +34,10 @@ pub async fn account(answers: &[u8], piece: usize, capabilities: Capabilities) -
         std::future::pending().await
     };
     tokio::select! {
-        told = our_uid::look(&mut leg, capabilities) => match told {
-            Told::ByProofOnly => Account::ByProofOnly,
-            Told::ByUid => Account::ByUid,
-            Told::Nothing => Account::Unknown,
+        checked = our_uid::check_account(&mut leg, is_mariadb, capabilities) => match checked {
+            Ok(()) => Account::ByProofOnly,
+            Err(Unproven::PeerUid) => Account::ByUid,
+            Err(Unproven::Unknown | Unproven::NotAsked | Unproven::GrantTablesSkipped) => Account::Unknown,
         },
         account = answer => account,
     }

@@ -15,10 +15,27 @@ pub struct Leg {
     pub input: Buffer,
     /// The number of the next packet, whichever side sends it. Kept while logging in only: commands start anew.
     pub sequence: u8,
-    /// TLS, or a Unix socket: a password may be sent in clear.
-    pub secure: bool,
+    pub security: LegSecurity,
     /// Of an upstream: the address that its name stood for.
     pub peer: Option<SocketAddr>,
+}
+
+/// What keeps others from reading along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LegSecurity {
+    Plain,
+    UnixSocket,
+    Tls,
+}
+
+impl LegSecurity {
+    /// Whether a password may be sent in clear.
+    pub fn is_secure(self) -> bool {
+        match self {
+            LegSecurity::Plain => false,
+            LegSecurity::UnixSocket | LegSecurity::Tls => true,
+        }
+    }
 }
 
 /// Why a packet of a login could not be read.
@@ -38,8 +55,11 @@ pub enum ReadError {
 
 impl Leg {
     pub fn new(transport: Transport) -> Leg {
-        let secure = matches!(transport, Transport::Unix(_));
-        Leg { transport, input: Buffer::new(), sequence: 0, secure, peer: None }
+        let security = match transport {
+            Transport::Unix(_) => LegSecurity::UnixSocket,
+            Transport::Tcp(_) | Transport::Boxed(_) => LegSecurity::Plain,
+        };
+        Leg { transport, input: Buffer::new(), sequence: 0, security, peer: None }
     }
 
     /// One read into the buffer; `Ok(0)` is the end of the stream. Cancel safe.
@@ -114,7 +134,7 @@ impl Leg {
     /// Puts a stream in that has TLS around it.
     pub fn wrap(&mut self, transport: Transport) {
         self.transport = transport;
-        self.secure = true;
+        self.security = LegSecurity::Tls;
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod exchange;
 pub(crate) mod finish;
 pub(crate) mod greet;
+pub(crate) mod open_upstream;
 pub(crate) mod our_uid;
 pub(crate) mod upstream_request;
 
@@ -29,7 +30,7 @@ use crate::shared::Shared;
 use crate::upstream::UpstreamError;
 
 use exchange::{Exchange, ExchangeEnd};
-use our_uid::Told;
+use our_uid::Unproven;
 
 /// Two legs that have agreed on who is there.
 #[derive(Debug)]
@@ -163,44 +164,21 @@ async fn try_login(
         return Err(LoginEnd::Refuse(error, Counter::LimitUpstreamLogins));
     };
 
-    let ends = place.peer.zip(place.local);
-    let (mut upstream, greeting) = shared.upstream.connect(ends).await.map_err(|error| {
-        shared.upstream.doubt();
-        LoginEnd::Upstream(error)
-    })?;
-    handle.set_upstream(greeting.connection_id, upstream.peer);
-    let capabilities = match upstream_request::negotiated(&login, request.offered, &greeting) {
-        Ok(capabilities) => capabilities,
-        Err(missing) => {
-            finish::greeted_in_background(upstream, greeting, login_place);
-            let error = ClientError::upstream_lacks(&missing);
-            return Err(LoginEnd::Refuse(error, Counter::UpstreamLacksCapability));
-        }
-    };
-    let tls_host = match upstream_request::tls_host(shared, &greeting) {
-        Ok(tls_host) => tls_host,
-        Err(error) => {
-            finish::greeted_in_background(upstream, greeting, login_place);
-            return Err(LoginEnd::Upstream(error));
-        }
-    };
-
-    // From here on the upstream's login has begun, and is finished whatever the client does.
     let own = upstream_request::own_attributes(place, handle.id);
-    let sent = upstream_request::send(shared, &mut upstream, tls_host, &login, capabilities, &own);
-    let late = || UpstreamError::Tls("no answer in time".to_owned());
-    let sent = tokio::time::timeout(shared.upstream.settings.dial_timeout, sent).await;
-    let dropped = sent.unwrap_or_else(|_| Err(late())).map_err(|error| {
-        shared.counters.add(error.counter());
-        LoginEnd::Upstream(error)
-    })?;
-    shared.counters.add_many(Counter::AttributesDropped, dropped as u64);
+    let request_of_client = open_upstream::UpstreamLogin { login: &login, offered: request.offered, own: &own };
+    let ends = place.peer.zip(place.local);
+    let opened = open_upstream::open(shared, &request_of_client, ends, handle, login_place).await?;
+    let open_upstream::Opened { leg: mut upstream, greeting, capabilities, login_place } = opened;
 
     let answers_switch = login.capabilities.contains(Capabilities::PLUGIN_AUTH);
     let mut exchange = Exchange::new(answers_switch, login.auth_response.is_empty());
     let exchanged = timeout_at(deadline, exchange.run(shared, client, &mut upstream)).await;
     let ok = match exchanged.unwrap_or(Err(ExchangeEnd::Timeout)) {
         Ok(ok) => ok,
+        Err(ExchangeEnd::WithoutProof) => {
+            let why = our_uid::why_not_asked(shared, &mut upstream, capabilities).await;
+            return Err(refuse_unproven(login.user, why, upstream).await);
+        }
         Err(end) => {
             if let ExchangeEnd::Upstream(error) = &end {
                 shared.counters.add(error.counter());
@@ -212,21 +190,28 @@ async fn try_login(
             return Err(end.into_login_end(login.user));
         }
     };
-    if our_uid::may_have_let_us_in(shared, &greeting, capabilities) {
-        let told =
-            tokio::time::timeout(shared.upstream.settings.dial_timeout, our_uid::look(&mut upstream, capabilities));
-        if told.await.unwrap_or(Told::Nothing) != Told::ByProofOnly {
-            return Err(ExchangeEnd::WithoutProof.into_login_end(login.user));
-        }
+    if let Err(why) = our_uid::check(shared, &mut upstream, &greeting, capabilities).await {
+        return Err(refuse_unproven(login.user, why, upstream).await);
     }
     drop(login_place);
 
     let facts = facts(place, handle.id, &login, &request, capabilities);
-    let gate = shared.admission.enter(&facts.client()).map_err(by_rule)?;
+    let gate = match shared.admission.enter(&facts.client()) {
+        Ok(gate) => gate,
+        Err(refusal) => {
+            finish::quit(&mut upstream).await;
+            return Err(by_rule(refusal));
+        }
+    };
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);
     let ok = shared.without_redirect(ok, capabilities);
     client.write_packet(&ok).await.map_err(|_| LoginEnd::Left(Counter::LeftDuringLogin))?;
     Ok((upstream, (facts, gate), status, (request.address_slot, user_slot)))
+}
+
+async fn refuse_unproven(user: &[u8], why: Unproven, mut upstream: Leg) -> LoginEnd {
+    finish::quit(&mut upstream).await;
+    LoginEnd::Refuse(ClientError::unproven(user, why), Counter::OkWithoutProof)
 }
 
 /// A rule's `max_connections`.

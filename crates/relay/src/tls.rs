@@ -22,6 +22,7 @@ pub use client_certificate::{ClientCertificate, verified_subject};
 pub use client_leg::{ClientTls, ClientTlsSettings};
 pub use error::TlsError;
 pub use reload::Reload;
+pub(crate) use upstream_leg::is_incompatible;
 pub use upstream_leg::{UpstreamTls, UpstreamTlsMode, UpstreamTlsSettings};
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};

@@ -1,5 +1,8 @@
 //! The MySQL server behind the proxy: how it is dialled, and how it last greeted.
 
+mod doubts;
+mod tls_fallback;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -9,7 +12,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use socket2::SockRef;
 use tokio::net::{TcpSocket, UnixStream, lookup_host};
-use tokio::sync::{Mutex, Notify, Semaphore};
+use tokio::sync::{Mutex, Semaphore};
 use tokio::time::{Instant, timeout};
 use wire::{Capabilities, ErrPacket, Greeting};
 
@@ -20,6 +23,8 @@ use crate::login::finish;
 use crate::proxy_protocol;
 use crate::tls::UpstreamTls;
 use crate::transport::Transport;
+use doubts::Doubts;
+use tls_fallback::TlsFallback;
 
 /// More than any server's greeting.
 const GREETING_LIMIT: usize = 4096;
@@ -58,6 +63,7 @@ pub struct UpstreamSettings {
 pub struct Upstream {
     pub settings: UpstreamSettings,
     pub tls: UpstreamTls,
+    pub(crate) tls_fallback: TlsFallback,
     /// Places for logins in progress.
     pub logins: Arc<Semaphore>,
     last_seen: ArcSwapOption<Greeting>,
@@ -65,8 +71,7 @@ pub struct Upstream {
     last_failure: ArcSwapOption<String>,
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
     learning: Mutex<Option<(Instant, String)>>,
-    /// Somebody should look whether it is there.
-    doubts: Notify,
+    doubts: Doubts,
     counters: Arc<Counters>,
 }
 
@@ -87,6 +92,11 @@ pub enum UpstreamError {
     Learning(String),
     #[error("TLS: {0}")]
     Tls(String),
+    /// A handshake that cannot succeed with these two ends.
+    #[error(
+        "TLS: {0}: the proxy speaks TLS 1.2 and 1.3, and the server agreed to neither (see its tls_version and ssl_cipher)"
+    )]
+    TlsIncompatible(String),
     #[error("during login: {0}")]
     Login(String),
 }
@@ -106,7 +116,8 @@ impl UpstreamError {
             UpstreamError::Dial { .. }
             | UpstreamError::Timeout { .. }
             | UpstreamError::Learning(_)
-            | UpstreamError::Tls(_) => Counter::UpstreamUnreachable,
+            | UpstreamError::Tls(_)
+            | UpstreamError::TlsIncompatible(_) => Counter::UpstreamUnreachable,
             UpstreamError::Refused(_) => Counter::UpstreamRefused,
             UpstreamError::Greeting(_) => Counter::UpstreamMalformed,
         }
@@ -119,11 +130,12 @@ impl Upstream {
         Upstream {
             settings,
             tls,
+            tls_fallback: TlsFallback::default(),
             logins,
             last_seen: ArcSwapOption::empty(),
             last_failure: ArcSwapOption::empty(),
             learning: Mutex::new(None),
-            doubts: Notify::new(),
+            doubts: Doubts::default(),
             counters,
         }
     }
@@ -154,12 +166,17 @@ impl Upstream {
 
     /// A dial failed or a connection was lost.
     pub fn doubt(&self) {
-        self.doubts.notify_one();
+        self.doubts.add(Instant::now());
     }
 
-    /// Until there is a [`Upstream::doubt`] that nobody has looked into. Cancel safe.
+    /// Waits for a [`Upstream::doubt`] that was not seen yet. Cancel safe.
     pub async fn doubted(&self) {
-        self.doubts.notified().await;
+        self.doubts.wait().await;
+    }
+
+    /// Whether a connection has succeeded since the last doubt.
+    pub fn is_doubt_resolved(&self) -> bool {
+        self.doubts.are_resolved()
     }
 
     pub fn last_greeting(&self) -> Option<Arc<Greeting>> {
@@ -184,9 +201,17 @@ impl Upstream {
         let late = || UpstreamError::Timeout { address: self.settings.address.clone(), limit };
         let connected = timeout(limit, self.connect_untimed(ends)).await.unwrap_or_else(|_| Err(late()));
         match &connected {
-            Ok(_) if self.last_failure.load().is_none() => {}
-            Ok(_) => self.last_failure.store(None),
+            Ok(_) => {
+                self.doubts.resolve(Instant::now());
+                if self.last_failure.load().is_some() {
+                    self.last_failure.store(None);
+                }
+            }
             Err(error) => {
+                if let UpstreamError::Dial { .. } | UpstreamError::Timeout { .. } = error {
+                    // It may come back with another configuration, or another server may.
+                    self.tls_fallback.forget();
+                }
                 self.counters.add(error.counter());
                 self.last_failure.store(Some(Arc::new(error.to_string())));
             }
@@ -228,6 +253,7 @@ impl Upstream {
         };
         if !self.last_seen.load().as_deref().is_some_and(same) {
             self.last_seen.store(Some(Arc::new(greeting.clone())));
+            self.tls_fallback.forget();
         }
     }
 

@@ -85,7 +85,7 @@ impl HostileLeg {
         let Ok(LoginPacket::Login(login)) = LoginPacket::decode(&request) else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        if login.user == b"tollgate" {
+        if login.user == b"tollgate_greeting_check" {
             self.write(sequence.wrapping_add(1), &ErrPacket::encode(1045, b"28000", "no", Capabilities::PROTOCOL_41))?;
             return Ok(false);
         }

@@ -17,7 +17,7 @@ pub(crate) const SCRAMBLE: [u8; 20] = *b"0123456789abcdefghij";
 
 impl Scripted {
     /// `script` gets each connection after its login request was read, with the request's payload. The proxy's own
-    /// first look (user `tollgate`) is answered with an ERR.
+    /// first look (user `tollgate_greeting_check`) is answered with an ERR.
     pub(crate) fn start(script: impl Fn(&mut Raw, &[u8]) + Send + Sync + 'static) -> Scripted {
         Scripted::offering(Capabilities::empty(), script)
     }
@@ -41,7 +41,7 @@ fn serve(mut raw: Raw, more: Capabilities, script: &dyn Fn(&mut Raw, &[u8])) {
     raw.write(0, &greeting(more).encode());
     let Ok(login) = raw.read() else { return };
     match LoginPacket::decode(&login) {
-        Ok(LoginPacket::Login(request)) if request.user == b"tollgate" => raw.write(2, &denied()),
+        Ok(LoginPacket::Login(request)) if request.user == b"tollgate_greeting_check" => raw.write(2, &denied()),
         _ => script(&mut raw, &login),
     }
 }

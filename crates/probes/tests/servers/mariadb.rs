@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use health::{BuiltIn, Reading, Unknown};
-use probes::{Ask, Change, CustomMetric, Event, Flavor, On, Replicas, Role};
+use probes::{Ask, Change, CustomMetric, Endpoint, Event, Flavor, On, Replicas, Role, Tls, TlsMode};
 use sandbox::{Options, Server};
 
 use crate::harness::{endpoint, heartbeat, make_user, number, settings, start};
@@ -115,5 +115,22 @@ async fn custom_sql_gives_one_number_or_says_why_not() -> Result<()> {
         });
         assert_eq!(told.await?.reading, reading, "{sql}");
     }
+    Ok(())
+}
+
+/// With TLS 1.1 at most the server offers TLS and fails each handshake of ours.
+#[tokio::test]
+async fn preferred_probe_connects_without_tls_to_old_tls_server() -> Result<()> {
+    let server = Server::start(Options::mariadb())?;
+    server.root_sql(&make_user(Flavor::Mariadb, &heartbeat("old_tls")))?;
+    server.restart_with(&["--tls_version=TLSv1.1"])?;
+    let preferred = endpoint(&server);
+    let mut running = start(settings(preferred.clone(), vec![], None));
+    running.value(BuiltIn::ThreadsRunning, &preferred).await?;
+
+    let required = Endpoint { tls: Tls::new(TlsMode::Required), ..preferred };
+    let mut running = start(settings(required.clone(), vec![], None));
+    let told = running.report(BuiltIn::ThreadsRunning.as_str(), &required.name(), |_| true).await?;
+    assert!(matches!(told.reading, Reading::Unknown(_)), "{:?}", told.reading);
     Ok(())
 }

@@ -10,12 +10,16 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use wire::{AuthPacket, Capabilities, Greeting, LoginRequest};
 
-use super::exchange::{CACHING_SHA2, CLEAR, Exchange, FULL_AUTHENTICATION, SHA256};
+use super::exchange::{CACHING_SHA2, Exchange, FULL_AUTHENTICATION, SHA256, takes_clear_password};
 use super::greet::ALWAYS_UPSTREAM;
 use super::upstream_request::NO_PLUGIN;
-use crate::leg::Leg;
+use crate::leg::{Leg, LegSecurity};
 
 pub(crate) const WRONG_PASSWORD: &[u8] = b"tollgate: the client left before it answered";
+
+/// Whom the proxy's own look at a greeting logs in as, for the server's log. No account may have this name: the login is
+/// denied, and that counts towards FAILED_LOGIN_ATTEMPTS. (The probe user is often called `tollgate`.)
+pub(crate) const GREETING_CHECK_USER: &[u8] = b"tollgate_greeting_check";
 
 /// More packets than any login takes, and longer than a server thinks about one.
 const ROUNDS: usize = 16;
@@ -50,7 +54,7 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
         max_packet: 1 << 24,
         charset: greeting.charset,
         filler: [0; 23],
-        user: b"tollgate",
+        user: GREETING_CHECK_USER,
         auth_response: b"",
         database: None,
         auth_plugin: Some(NO_PLUGIN),
@@ -65,19 +69,21 @@ pub(crate) async fn after_greeting(mut leg: Leg, greeting: &Greeting) {
     let _ = timeout(TIME, finished).await;
 }
 
+/// Ends a connection that is logged in, so that the server does not count it as aborted.
+pub(crate) async fn quit(leg: &mut Leg) {
+    leg.sequence = 0;
+    let _ = leg.write_packet(&[wire::Command::Quit as u8]).await;
+}
+
 /// `last`: what the server said since it asked for `plugin`.
 async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut last: Vec<u8>, mut waits: bool) {
     for _ in 0..ROUNDS {
-        if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.secure)).await.is_err() {
+        if waits && leg.write_packet(&wrong_answer(&plugin, &last, leg.security)).await.is_err() {
             return;
         }
         let Ok(payload) = leg.read_packet(PACKET_LIMIT).await else { return };
         waits = match AuthPacket::decode(&payload) {
-            AuthPacket::Ok => {
-                leg.sequence = 0;
-                let _ = leg.write_packet(&[wire::Command::Quit as u8]).await;
-                return;
-            }
+            AuthPacket::Ok => return quit(leg).await,
             AuthPacket::Err => return,
             AuthPacket::Switch { plugin: asked, .. } | AuthPacket::NextFactor { plugin: asked, .. } => {
                 plugin = asked.to_vec();
@@ -94,11 +100,11 @@ async fn answer_wrongly(leg: &mut Leg, mut plugin: Vec<u8>, mut last: Vec<u8>, m
 }
 
 /// An answer of the right form to what was said `last`.
-fn wrong_answer(plugin: &[u8], last: &[u8], secure: bool) -> Vec<u8> {
+fn wrong_answer(plugin: &[u8], last: &[u8], security: LegSecurity) -> Vec<u8> {
     let password = || [WRONG_PASSWORD, b"\0"].concat();
     match plugin {
         CACHING_SHA2 if last.is_empty() => vec![0x5A; 32],
-        CACHING_SHA2 | SHA256 | CLEAR if secure => password(),
+        _ if takes_clear_password(plugin, security) => password(),
         CACHING_SHA2 if last == FULL_AUTHENTICATION => vec![2],
         SHA256 if last.is_empty() => vec![1],
         CACHING_SHA2 | SHA256 => vec![0x5A; 256],

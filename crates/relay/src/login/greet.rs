@@ -56,7 +56,7 @@ pub(crate) async fn greet(
         let error = ClientError::bad_handshake("a login that asks for TLS must not follow in plain text");
         return Err(LoginEnd::Refuse(error, Counter::LoginMalformed));
     }
-    if listener.tls == ClientLegTls::Required && !client.secure {
+    if listener.tls == ClientLegTls::Required && !client.security.is_secure() {
         return Err(LoginEnd::Refuse(ClientError::secure_transport_required(), Counter::PlainRefused));
     }
     Ok(ClientRequest {

@@ -1,12 +1,14 @@
 //! The login request that the upstream gets: the client's, with a plugin that no server has.
 
+use tokio::time::Instant;
 use wire::{Capabilities, Greeting, LoginRequest, SslRequest, attributes};
 
 use super::Place;
 use super::greet::ALWAYS_UPSTREAM;
+use crate::counters::Counter;
 use crate::leg::Leg;
 use crate::shared::Shared;
-use crate::tls::UpstreamTlsMode;
+use crate::tls::{UpstreamTlsMode, is_incompatible};
 use crate::transport::Transport;
 use crate::upstream::{UpstreamAddress, UpstreamError};
 
@@ -85,6 +87,10 @@ pub(crate) fn tls_host<'a>(shared: &'a Shared, greeting: &Greeting) -> Result<Op
         (UpstreamAddress::Tcp { host, .. }, _) => host,
     };
     match (greeting.capabilities.contains(Capabilities::SSL), mode) {
+        (true, UpstreamTlsMode::Preferred) if shared.upstream.tls_fallback.is_in_force(Instant::now()) => {
+            shared.counters.add(Counter::UpstreamTlsFallback);
+            Ok(None)
+        }
         (true, _) => Ok(Some(host)),
         (false, UpstreamTlsMode::Preferred) => Ok(None),
         (false, _) => Err(UpstreamError::Tls(format!("the server does not offer TLS, and upstream.tls is {mode}"))),
@@ -107,7 +113,12 @@ async fn start_tls(
     };
     let failed = |error: std::io::Error| UpstreamError::Tls(error.to_string());
     upstream.write_packet(&ssl_request.encode()).await.map_err(failed)?;
-    let stream = tls.connector().connect(tls.server_name(host), upstream.unwrap_stream()).await.map_err(failed)?;
+    let handshake = tls.connector().connect(tls.server_name(host), upstream.unwrap_stream()).await;
+    let stream = handshake.map_err(|error| match is_incompatible(&error) {
+        true => UpstreamError::TlsIncompatible(error.to_string()),
+        false => failed(error),
+    })?;
+    shared.upstream.tls_fallback.handshake_succeeded();
     upstream.wrap(Transport::Boxed(Box::new(stream)));
     Ok(())
 }

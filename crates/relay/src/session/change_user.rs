@@ -15,7 +15,7 @@ use crate::facts::SessionFacts;
 use crate::login::exchange::{Exchange, ExchangeEnd};
 use crate::login::finish;
 use crate::login::greet::ALWAYS_UPSTREAM;
-use crate::login::our_uid::{self, Told};
+use crate::login::our_uid::{self, Unproven};
 use crate::login::upstream_request::{ATTRIBUTES_LIMIT, NO_PLUGIN, own_attributes};
 
 impl Session {
@@ -118,8 +118,10 @@ impl Session {
         self.under_way =
             Some(UnderWay { sequence: self.client.sequence.wrapping_sub(1), answered: false, turn: Turn::Client });
         match end {
-            Ok(ok) if self.was_proved().await => Ok(Some(ok)),
-            Ok(_) => Err(self.refuse_without_proof(change).await),
+            Ok(ok) => match self.check_proof().await {
+                Ok(()) => Ok(Some(ok)),
+                Err(why) => Err(self.refuse_unproven(change, why).await),
+            },
             Err(ExchangeEnd::Denied) => {
                 // MySQL closes; MariaDB gives back the old user, but has ended all that the session had before it asked.
                 self.statements.clear();
@@ -129,7 +131,7 @@ impl Session {
                 Ok(None)
             }
             Err(ExchangeEnd::Upstream(_)) => Err(SessionError::UpstreamGone),
-            Err(ExchangeEnd::WithoutProof) => Err(self.refuse_without_proof(change).await),
+            Err(ExchangeEnd::WithoutProof) => Err(self.refuse_unproven(change, Unproven::NotAsked).await),
             Err(ExchangeEnd::Refuse(error, counter)) => {
                 self.shared.counters.add(counter);
                 self.say_last(&error).await;
@@ -147,26 +149,19 @@ impl Session {
         }
     }
 
-    /// See [`our_uid`].
-    async fn was_proved(&mut self) -> bool {
+    /// See [`our_uid::check`].
+    async fn check_proof(&mut self) -> Result<(), Unproven> {
         let capabilities = self.capabilities();
-        if !self
-            .shared
-            .upstream
-            .last_greeting()
-            .is_some_and(|greeting| our_uid::may_have_let_us_in(&self.shared, &greeting, capabilities))
-        {
-            return true;
+        match self.shared.upstream.last_greeting() {
+            Some(greeting) => our_uid::check(&self.shared, &mut self.upstream, &greeting, capabilities).await,
+            None => Ok(()),
         }
-        let told = timeout(self.shared.settings.login_time, our_uid::look(&mut self.upstream, capabilities)).await;
-        told == Ok(Told::ByProofOnly)
     }
 
     /// The upstream believes that the user has changed: this connection cannot be given back.
-    async fn refuse_without_proof(&mut self, change: &ChangeUser<'_>) -> SessionError {
+    async fn refuse_unproven(&mut self, change: &ChangeUser<'_>, why: Unproven) -> SessionError {
         self.shared.counters.add(Counter::OkWithoutProof);
-        let error = ClientError::without_proof(&String::from_utf8_lossy(change.user));
-        self.say_last(&error).await;
+        self.say_last(&ClientError::unproven(change.user, why)).await;
         SessionError::ClientMalformed("COM_CHANGE_USER without a proof")
     }
 

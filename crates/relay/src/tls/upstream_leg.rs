@@ -3,22 +3,22 @@
 use super::reload::{Reload, Reloadable};
 use super::upstream_verifiers::{ChainVerifier, NoVerifier};
 use super::{TlsError, pem_files, provider};
-use rustls::ClientConfig;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::ServerName;
 use rustls::sign::SingleCertAndKey;
-use std::fmt;
+use rustls::{AlertDescription, ClientConfig};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 use tokio_rustls::TlsConnector;
 
-/// MySQL's `--ssl-mode`, by the same names and with the same meaning.
+/// MySQL's `--ssl-mode`, by the same names and with the same meaning, but for a failed handshake in `Preferred`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum UpstreamTlsMode {
     Disabled,
-    /// TLS if the server offers it, and nothing verified.
+    /// TLS if the server offers it in a version that we speak, and nothing verified.
     #[default]
     Preferred,
     /// TLS or no connection, and nothing verified.
@@ -192,6 +192,23 @@ impl Plan {
             }
             None => builder.with_no_client_auth(),
         })
+    }
+}
+
+/// Whether a handshake failed because the two ends have no version or cipher in common, as a server before TLS 1.2. (An
+/// OpenSSL that may use no version at all says "internal error".) What failed by a certificate, a broken connection or a
+/// timeout may succeed the next time, or must not.
+pub(crate) fn is_incompatible(error: &io::Error) -> bool {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::PeerIncompatible(_)) => true,
+        Some(rustls::Error::AlertReceived(alert)) => matches!(
+            alert,
+            AlertDescription::ProtocolVersion
+                | AlertDescription::HandshakeFailure
+                | AlertDescription::InsufficientSecurity
+                | AlertDescription::InternalError
+        ),
+        Some(_) | None => false,
     }
 }
 

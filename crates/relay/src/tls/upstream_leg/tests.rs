@@ -185,3 +185,22 @@ fn settings_that_contradict_themselves_are_refused_with_a_remedy() {
     let off = UpstreamTlsSettings { mode: Disabled, ca: Some("/nowhere".into()), ..Default::default() };
     assert_eq!(UpstreamTls::new(off).unwrap().mode(), Disabled);
 }
+
+#[test]
+fn incompatible_handshakes_are_told_from_other_failures() {
+    let by = |error: rustls::Error| is_incompatible(&io::Error::new(io::ErrorKind::InvalidData, error));
+    for (error, expected) in [
+        (rustls::Error::PeerIncompatible(rustls::PeerIncompatible::ServerDoesNotSupportTls12Or13), true),
+        (rustls::Error::AlertReceived(AlertDescription::ProtocolVersion), true),
+        (rustls::Error::AlertReceived(AlertDescription::HandshakeFailure), true),
+        (rustls::Error::AlertReceived(AlertDescription::InsufficientSecurity), true),
+        (rustls::Error::AlertReceived(AlertDescription::InternalError), true),
+        (rustls::Error::AlertReceived(AlertDescription::BadCertificate), false),
+        (rustls::Error::AlertReceived(AlertDescription::CertificateRequired), false),
+        (rustls::Error::InvalidCertificate(rustls::CertificateError::Expired), false),
+    ] {
+        assert_eq!(by(error.clone()), expected, "{error}");
+    }
+    assert!(!is_incompatible(&io::ErrorKind::ConnectionReset.into()));
+    assert!(!is_incompatible(&io::ErrorKind::UnexpectedEof.into()));
+}
