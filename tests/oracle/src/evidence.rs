@@ -1,0 +1,304 @@
+//! What a server did with a packet, as its performance schema tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+
+use crate::client::Client;
+use crate::client::Reply;
+
+/// Statement event of a packet; nested ones are those of routines and triggers.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub id: u64,
+    /// Such as `insert_select`, without `statement/sql/`; `sp/stmt` and `com/Execute` keep their family.
+    pub name: String,
+    pub text: Vec<u8>,
+    /// `FUNCTION`, `PROCEDURE` or `TRIGGER` of a nested event.
+    pub routine: Option<String>,
+    pub level: u32,
+    pub rows: u64,
+    pub failed: bool,
+}
+
+/// One table event.
+#[derive(Debug, Clone)]
+pub struct Wait {
+    pub id: u64,
+    pub statement: u64,
+    pub kind: WaitKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitKind {
+    Table { schema: String, name: String, operation: String },
+    Sleep,
+    Lock,
+}
+
+/// Access of a packet to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Access {
+    /// Rows were inserted, changed or removed.
+    pub rows_written: bool,
+    /// The table was opened for writing, whether or not rows were found.
+    pub opened_to_write: bool,
+    /// Rows were read.
+    pub rows_read: bool,
+    /// By a statement of the packet itself, and not only by a routine or a trigger.
+    pub direct: bool,
+}
+
+/// State of the session after the packet.
+#[derive(Debug, Clone, Default)]
+pub struct After {
+    pub charset: String,
+    pub sql_mode: String,
+    pub autocommit: bool,
+    pub schema: Option<String>,
+    pub user_lock: bool,
+    pub table_lock: bool,
+    pub global_lock: bool,
+    pub backup_lock: bool,
+}
+
+/// All evidence of one packet.
+#[derive(Debug, Clone, Default)]
+pub struct Happened {
+    pub events: Vec<Event>,
+    pub tables: BTreeMap<(String, String), Access>,
+    pub slept: bool,
+    /// Results before the first error.
+    pub succeeded: u32,
+    pub error: Option<(u16, String)>,
+    pub in_transaction: bool,
+    /// `None`: the packet made the probe unreadable.
+    pub after: Option<After>,
+    /// A result set looked like that of EXPLAIN.
+    pub explained: bool,
+    pub file_written: bool,
+    /// Table events were lost, so that `tables` may lack some.
+    pub incomplete: bool,
+}
+
+impl Happened {
+    /// Rows or tables were changed by any statement, nested ones included.
+    pub fn wrote_rows(&self) -> bool {
+        self.tables.values().any(|access| access.rows_written) || self.file_written
+    }
+
+    /// A writing statement ran to its end, even if it found no rows.
+    pub fn ran_write(&self) -> bool {
+        const WRITES: [&str; 9] = [
+            "insert",
+            "insert_select",
+            "replace",
+            "replace_select",
+            "update",
+            "update_multi",
+            "delete",
+            "delete_multi",
+            "load",
+        ];
+        self.events.iter().any(|event| {
+            !event.failed
+                && (WRITES.contains(&event.name.as_str()) || (is_by_text(event) && starts(event, &WRITE_WORDS)))
+        })
+    }
+
+    pub fn ran_ddl(&self) -> bool {
+        self.events.iter().any(|event| !event.failed && is_ddl(event))
+    }
+
+    /// A stored function, procedure or trigger ran a statement.
+    pub fn ran_routine(&self) -> bool {
+        self.events.iter().any(|event| event.level > 0)
+    }
+
+    /// Names of the statements of the packet itself.
+    pub fn top_names(&self) -> Vec<&str> {
+        self.events.iter().filter(|event| event.level == 0).map(|event| event.name.as_str()).collect()
+    }
+}
+
+const WRITE_WORDS: [&str; 5] = ["INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"];
+const DDL_WORDS: [&str; 5] = ["CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME"];
+
+/// Its event does not name the statement that was executed.
+fn is_by_text(event: &Event) -> bool {
+    matches!(event.name.as_str(), "execute_sql" | "execute_immediate" | "sp/stmt" | "com/Execute")
+}
+
+fn is_ddl(event: &Event) -> bool {
+    if is_by_text(event) {
+        return starts(event, &DDL_WORDS);
+    }
+    let name = event.name.as_str();
+    let is_object = name.starts_with("create_") || name.starts_with("drop_") || name.starts_with("alter_");
+    is_object || matches!(name, "truncate" | "rename_table" | "grant" | "revoke" | "grant_roles" | "revoke_roles")
+}
+
+/// Whether the text that the server ran begins with one of these words; for texts without odd beginnings.
+fn starts(event: &Event, words: &[&str]) -> bool {
+    let word: Vec<u8> = event.text.iter().copied().take_while(u8::is_ascii_alphabetic).collect();
+    words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Text by which the events of a packet are told from those before it.
+pub const BEGIN_MARK: &str = "oracle-begin";
+pub const END_MARK: &str = "oracle-end";
+
+/// The query that a packet's own session answers behind it.
+pub fn probe(thread: u64) -> String {
+    format!(
+        "SELECT '{END_MARK}', @@character_set_client, @@sql_mode, @@autocommit, DATABASE(), (SELECT GROUP_CONCAT(DISTINCT \
+         CONCAT(OBJECT_TYPE, ':', LOCK_TYPE, ':', LOCK_DURATION)) FROM performance_schema.metadata_locks \
+         WHERE OWNER_THREAD_ID={thread} AND (OBJECT_SCHEMA IS NULL OR OBJECT_SCHEMA<>'performance_schema'))"
+    )
+}
+
+/// The answer to [`probe`].
+pub fn read_probe(reply: &Reply) -> Option<After> {
+    let [row] = reply.rows.as_slice() else { return None };
+    let text = |at: usize| {
+        row.get(at).and_then(|value| value.as_ref()).and_then(|value| String::from_utf8(value.clone()).ok())
+    };
+    if text(0)? != END_MARK {
+        return None;
+    }
+    let mut after = After {
+        charset: text(1)?,
+        sql_mode: text(2)?,
+        autocommit: text(3)? == "1",
+        schema: text(4),
+        ..After::default()
+    };
+    for lock in text(5).unwrap_or_default().split(',') {
+        let mut parts = lock.split(':');
+        let (kind, lock, duration) =
+            (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        match kind {
+            "USER LEVEL LOCK" => after.user_lock = true,
+            "GLOBAL" if lock.starts_with("SHARED") => after.global_lock = true,
+            "BACKUP LOCK" if lock.starts_with("SHARED") && duration == "EXPLICIT" => after.backup_lock = true,
+            "BACKUP" if lock.contains("FTWRL") => after.global_lock = true,
+            "TABLE" if matches!(lock, "SHARED_NO_READ_WRITE" | "SHARED_READ_ONLY") => after.table_lock = true,
+            _ => {}
+        }
+    }
+    Some(after)
+}
+
+/// Events of one thread since an event.
+#[derive(Debug, Default)]
+pub struct History {
+    pub events: Vec<Event>,
+    pub waits: Vec<Wait>,
+    /// The rings were full: what was before the first event of each is lost.
+    pub full: (bool, bool),
+}
+
+const RING: usize = 1024;
+
+fn text(value: Option<&Option<Vec<u8>>>) -> Option<String> {
+    value?.as_ref().map(|value| String::from_utf8_lossy(value).into_owned())
+}
+
+fn number(value: Option<&Option<Vec<u8>>>) -> u64 {
+    text(value).and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Reads what a thread did after an event.
+pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
+    let mut history = History::default();
+    let rows = judge
+        .rows(&format!(
+            "SELECT EVENT_ID, EVENT_NAME, SQL_TEXT, OBJECT_TYPE, NESTING_EVENT_LEVEL, ROWS_AFFECTED, ERRORS \
+             FROM performance_schema.events_statements_history WHERE THREAD_ID={thread} AND EVENT_ID>{after}"
+        ))
+        .context("reading statement events")?;
+    history.full.0 = rows.len() >= RING;
+    for row in rows {
+        let name = text(row.get(1)).unwrap_or_default();
+        let name = name.strip_prefix("statement/").unwrap_or(&name);
+        history.events.push(Event {
+            id: number(row.first()),
+            name: name.strip_prefix("sql/").unwrap_or(name).to_owned(),
+            text: row.get(2).and_then(Clone::clone).unwrap_or_default(),
+            routine: text(row.get(3)),
+            level: u32::try_from(number(row.get(4))).unwrap_or(0),
+            rows: number(row.get(5)),
+            failed: number(row.get(6)) > 0,
+        });
+    }
+    let rows = judge
+        .rows(&format!(
+            "SELECT EVENT_ID, NESTING_EVENT_ID, EVENT_NAME, OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, OPERATION \
+             FROM performance_schema.events_waits_history WHERE THREAD_ID={thread} AND EVENT_ID>{after}"
+        ))
+        .context("reading wait events")?;
+    history.full.1 = rows.len() >= RING;
+    for row in rows {
+        let name = text(row.get(2)).unwrap_or_default();
+        let kind = if name.contains("Item_func_sleep") {
+            WaitKind::Sleep
+        } else if text(row.get(3)).as_deref() == Some("TABLE") {
+            WaitKind::Table {
+                schema: text(row.get(4)).unwrap_or_default(),
+                name: text(row.get(5)).unwrap_or_default(),
+                operation: text(row.get(6)).unwrap_or_default(),
+            }
+        } else {
+            WaitKind::Lock
+        };
+        history.waits.push(Wait { id: number(row.first()), statement: number(row.get(1)), kind });
+    }
+    history.events.sort_by_key(|event| event.id);
+    history.waits.sort_by_key(|wait| wait.id);
+    Ok(history)
+}
+
+/// Splits a history into the packets of a batch, by the marks around each. A packet without both marks is missing.
+pub fn split(history: &History) -> Vec<(Vec<Event>, BTreeMap<(String, String), Access>, bool, bool)> {
+    let mut packets = Vec::new();
+    let mut start = None;
+    let has = |event: &Event, mark: &str| {
+        event.level == 0 && event.text.windows(mark.len()).any(|part| part == mark.as_bytes())
+    };
+    for (at, event) in history.events.iter().enumerate() {
+        if has(event, BEGIN_MARK) {
+            start = Some(at);
+        } else if has(event, END_MARK)
+            && let Some(begin) = start.take()
+        {
+            packets.push(packet(history, begin, at));
+        }
+    }
+    packets
+}
+
+fn packet(history: &History, begin: usize, end: usize) -> (Vec<Event>, BTreeMap<(String, String), Access>, bool, bool) {
+    let events: Vec<Event> = history.events[begin + 1..end].to_vec();
+    let (first, last) = (history.events[begin].id, history.events[end].id);
+    let top: BTreeSet<u64> = events.iter().filter(|event| event.level == 0).map(|event| event.id).collect();
+    let mut tables: BTreeMap<(String, String), Access> = BTreeMap::new();
+    let mut slept = false;
+    for wait in history.waits.iter().filter(|wait| wait.id > first && wait.id < last) {
+        match &wait.kind {
+            WaitKind::Sleep => slept = true,
+            WaitKind::Lock => {}
+            WaitKind::Table { schema, name, .. } if schema == "performance_schema" || name.is_empty() => {}
+            WaitKind::Table { schema, name, operation } => {
+                let access = tables.entry((schema.clone(), name.clone())).or_default();
+                access.direct |= top.contains(&wait.statement);
+                match operation.as_str() {
+                    "fetch" => access.rows_read = true,
+                    "insert" | "update" | "delete" => access.rows_written = true,
+                    _ => access.opened_to_write |= operation.starts_with("write"),
+                }
+            }
+        }
+    }
+    let lost = history.full.1 && history.waits.first().is_none_or(|wait| wait.id > first);
+    (events, tables, slept, lost)
+}

@@ -1,0 +1,317 @@
+//! One worker: a connection that runs packets, and one that judges them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use sandbox::Flavor;
+
+use crate::case::{Case, Protocol, WORKER};
+use crate::client::{Address, Client, Reply, Shape};
+use crate::evidence::{BEGIN_MARK, Happened, history, probe, read_probe, split};
+use crate::reading::{Ambiguity, Answer, Reading, Session, ambiguity_of};
+use crate::verdict::{Catalogue, Comparison, Milder};
+use crate::world;
+
+const QUERY: u8 = 3;
+const INIT_DB: u8 = 2;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+const RESET: u8 = 0x1F;
+
+/// Status flags.
+const IN_TRANSACTION: u16 = 1;
+const NO_BACKSLASH_ESCAPES: u16 = 512;
+
+/// Where the servers are, and how to judge.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub address: Address,
+    pub flavor: Flavor,
+    /// Files of SELECT … INTO OUTFILE are written here.
+    pub data: PathBuf,
+    pub catalogue: Catalogue,
+}
+
+/// What became of one packet.
+#[derive(Debug)]
+pub struct Outcome {
+    /// `None`: the connection was lost, or the server kept no evidence.
+    pub happened: Option<Happened>,
+    pub failures: Vec<Milder>,
+    pub reading: Option<Reading>,
+}
+
+#[derive(Debug)]
+pub struct Worker {
+    pub number: usize,
+    place: Place,
+    judge: Client,
+    hostile: Client,
+    thread: u64,
+    /// Events up to here are judged.
+    last_event: u64,
+    /// The schema must be made anew before the next packet.
+    broken: bool,
+    dirty: bool,
+    /// The packet before has left another schema in use, or nobody knows.
+    elsewhere: bool,
+}
+
+/// The replies to one packet.
+#[derive(Debug)]
+struct Run {
+    session: Session,
+    charset: Ambiguity,
+    replies: Vec<Reply>,
+    probe: Reply,
+    file_written: bool,
+}
+
+impl Worker {
+    pub fn start(place: &Place, number: usize) -> Result<Worker> {
+        let mut judge = Client::connect(&place.address, "judge", None)?;
+        world::create(&mut judge, place.flavor, number)?;
+        let (hostile, thread) = connect(place, &mut judge, number)?;
+        Ok(Worker {
+            number,
+            place: place.clone(),
+            judge,
+            hostile,
+            thread,
+            last_event: 0,
+            broken: false,
+            dirty: false,
+            elsewhere: false,
+        })
+    }
+
+    /// Runs the packets one after another, and judges all of them.
+    pub fn run(&mut self, cases: &[Case]) -> Result<Vec<Outcome>> {
+        self.restore()?;
+        let mut runs = Vec::new();
+        for case in cases {
+            match self.run_one(case) {
+                Ok(run) => runs.push(run),
+                // The packet has ended its connection, and with it the evidence of those before.
+                Err(_) => break,
+            }
+        }
+        let lost = runs.len() < cases.len();
+        let mut outcomes = if lost { Vec::new() } else { self.judge(cases, runs)? };
+        if lost {
+            self.reconnect()?;
+            if let [_] = cases {
+                return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
+            }
+            for case in cases {
+                outcomes.extend(self.run(std::slice::from_ref(case))?);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn reconnect(&mut self) -> Result<()> {
+        // What a hung statement still does must not meet the next packet.
+        let _ = self.judge.rows(&format!("KILL {}", self.hostile.connection_id));
+        // An account that changed its own password, or rows behind a prepared XA transaction.
+        let name = world::schema(self.number);
+        let _ = self.judge.rows(&format!("ALTER USER {name}@'%' IDENTIFIED BY ''"));
+        let (hostile, thread) = connect(&self.place, &mut self.judge, self.number)?;
+        (self.hostile, self.thread, self.last_event) = (hostile, thread, 0);
+        (self.dirty, self.elsewhere) = (true, false);
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        if self.broken {
+            self.reset_session();
+            world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+            (self.broken, self.dirty, self.elsewhere) = (false, false, true);
+        } else if self.dirty {
+            self.reset_session();
+            if world::refill(&mut self.judge, self.place.flavor, self.number).is_err() {
+                world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+                self.elsewhere = true;
+            }
+            self.dirty = false;
+        }
+        Ok(())
+    }
+
+    /// Gives up the locks of the packet before.
+    fn reset_session(&mut self) {
+        self.hostile.push(RESET, b"");
+        let _ = self.hostile.flush();
+        let _ = self.hostile.read_reply(Shape::Results);
+    }
+
+    fn run_one(&mut self, case: &Case) -> Result<Run> {
+        let text = for_worker(&case.text, self.number);
+        let schema = world::schema(self.number);
+        let client = &mut self.hostile;
+        client.push(RESET, b"");
+        if self.elsewhere {
+            client.push(INIT_DB, schema.as_bytes());
+        }
+        let mut session = Session::new(&client.version);
+        let setup = case.setup.sql();
+        let mut begin = setup.join(";");
+        for sql in &setup {
+            session.run(sql.as_bytes());
+        }
+        begin.push_str(if begin.is_empty() { "" } else { ";" });
+        begin.push_str(&format!("DO '{BEGIN_MARK}'"));
+        client.push(QUERY, begin.as_bytes());
+        match case.protocol {
+            Protocol::Text => {
+                client.push(QUERY, &text);
+                client.push(QUERY, probe(self.thread).as_bytes());
+            }
+            Protocol::Prepared => client.push(PREPARE, &text),
+        }
+        client.flush()?;
+        client.read_reply(Shape::Results)?;
+        if std::mem::take(&mut self.elsewhere) {
+            client.read_reply(Shape::Results)?;
+        }
+        let begun = client.read_reply(Shape::Results)?;
+        if let Some((code, message)) = begun.error
+            && code != 1115
+        {
+            bail!("setup failed: {code} {message}: {begin}");
+        }
+        session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
+        let replies = match case.protocol {
+            Protocol::Text => vec![client.read_reply(Shape::Results)?],
+            Protocol::Prepared => self.execute()?,
+        };
+        let probe = self.hostile.read_reply(Shape::Rows)?;
+        let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
+        self.elsewhere = !is_here;
+        let charset = ambiguity_of(&case.setup.charset);
+        Ok(Run { session, charset, replies, probe, file_written: self.take_file() })
+    }
+
+    fn execute(&mut self) -> Result<Vec<Reply>> {
+        let client = &mut self.hostile;
+        let prepared = client.read_reply(Shape::Prepared)?;
+        let id = prepared.statement_id;
+        let mut replies = vec![prepared];
+        if let Some(id) = id {
+            let parameters = replies.first().map_or(0, |reply| usize::from(reply.parameters));
+            let mut body = id.to_le_bytes().to_vec();
+            body.extend_from_slice(&[0, 1, 0, 0, 0]);
+            if parameters > 0 {
+                body.resize(body.len() + parameters.div_ceil(8), 0xFF);
+                body.push(1);
+                // MYSQL_TYPE_NULL
+                body.extend(std::iter::repeat_n([6, 0], parameters).flatten());
+            }
+            client.push(EXECUTE, &body);
+        }
+        client.push(QUERY, probe(self.thread).as_bytes());
+        client.flush()?;
+        if id.is_some() {
+            replies.push(client.read_reply(Shape::Results)?);
+        }
+        Ok(replies)
+    }
+
+    /// Whether the packet has written its file.
+    fn take_file(&self) -> bool {
+        let path = self.place.data.join(format!("out{}", self.number));
+        std::fs::remove_file(path).is_ok()
+    }
+
+    fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
+        let history = history(&mut self.judge, self.thread, self.last_event)?;
+        let full = history.full.0 && history.events.first().is_none_or(|event| event.id > self.last_event + 20);
+        self.last_event = history.events.last().map_or(self.last_event, |event| event.id);
+        let packets = split(&history);
+        if packets.len() != cases.len() {
+            self.dirty = true;
+            self.broken = true;
+            if let [_] = cases {
+                return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
+            }
+            let _ = full;
+            let mut outcomes = Vec::new();
+            for case in cases {
+                outcomes.extend(self.run(std::slice::from_ref(case))?);
+            }
+            return Ok(outcomes);
+        }
+        let mut outcomes = Vec::new();
+        for ((case, run), (events, tables, slept, incomplete)) in cases.iter().zip(runs).zip(packets) {
+            let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
+            let error = run.replies.iter().find_map(|reply| reply.error.clone());
+            let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
+            let columns = run.replies.iter().flat_map(|reply| &reply.first_columns);
+            let explained = columns.into_iter().any(|name| name == b"EXPLAIN" || name == b"id" || name == b"ANALYZE");
+            let happened = Happened {
+                events,
+                tables,
+                slept,
+                succeeded,
+                error,
+                in_transaction: status & IN_TRANSACTION != 0,
+                after: read_probe(&run.probe),
+                explained: explained && names_explain(&case.text),
+                file_written: run.file_written,
+                incomplete,
+            };
+            self.broken |=
+                happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
+            self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
+            let text = for_worker(&case.text, self.number);
+            let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
+            let reading = run.session.read(&text, answer);
+            let comparison = Comparison {
+                case,
+                worker: self.number,
+                session: &run.session,
+                reading: &reading,
+                happened: &happened,
+                charset_before: run.charset,
+                catalogue: self.place.catalogue,
+            };
+            let failures = comparison.failures();
+            outcomes.push(Outcome { happened: Some(happened), failures, reading: Some(reading) });
+        }
+        Ok(outcomes)
+    }
+}
+
+/// EXPLAIN's result looks like that of a table with a column of this name; the word must be there, too.
+fn names_explain(text: &[u8]) -> bool {
+    let text = text.to_ascii_uppercase();
+    ["EXPLAIN", "DESC", "ANALYZE"].iter().any(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))
+}
+
+fn may_ddl(happened: &Happened) -> bool {
+    happened
+        .events
+        .iter()
+        .any(|event| matches!(event.name.as_str(), "com/Execute" | "compound_sql" | "package" | "create_package"))
+}
+
+fn connect(place: &Place, judge: &mut Client, number: usize) -> Result<(Client, u64)> {
+    let client = world::connect(&place.address, number)?;
+    let rows = judge.rows(&format!(
+        "SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID={}",
+        client.connection_id
+    ))?;
+    let thread = rows.first().and_then(|row| row.first()).and_then(Clone::clone).context("no thread")?;
+    Ok((client, String::from_utf8(thread)?.parse()?))
+}
+
+/// The text with the worker's number in place of each `$`, and its file's path.
+pub fn for_worker(text: &[u8], number: usize) -> Vec<u8> {
+    let digit = b'0' + u8::try_from(number).unwrap_or(0) % 10;
+    let mut own: Vec<u8> = text.iter().map(|&byte| if byte == WORKER { digit } else { byte }).collect();
+    let path = format!("../out{number}");
+    while let Some(at) = own.windows(5).position(|part| part == b"@file") {
+        drop(own.splice(at..at + 5, path.bytes()));
+    }
+    own
+}
