@@ -31,6 +31,8 @@ pub struct Plan {
     pub keep: Option<PathBuf>,
     /// Failures of one signature that are minimised.
     pub examples: u64,
+    /// Say where the time went.
+    pub verbose: bool,
 }
 
 /// A failure that was confirmed and made small.
@@ -168,6 +170,9 @@ fn work(shared: &Shared, number: usize) -> Result<()> {
         if ended {
             break;
         }
+    }
+    if shared.plan.verbose {
+        eprintln!("worker {number}: {:?}", worker.spent);
     }
     shared.coverage.lock().map_err(|_| anyhow!("a worker panicked"))?.add(&coverage);
     Ok(())

@@ -74,8 +74,6 @@ pub struct Happened {
     pub in_transaction: bool,
     /// `None`: the packet made the probe unreadable.
     pub after: Option<After>,
-    /// A result set looked like that of EXPLAIN.
-    pub explained: bool,
     pub file_written: bool,
     /// Table events were lost, so that `tables` may lack some.
     pub incomplete: bool,
@@ -124,6 +122,52 @@ impl Happened {
 const WRITE_WORDS: [&str; 5] = ["INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD"];
 const DDL_WORDS: [&str; 5] = ["CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME"];
 
+/// EXPLAIN of a statement, which opens its tables and reads at most a row that it needs for the plan. EXPLAIN ANALYZE
+/// runs the statement. The text is the server's own, so only what may stand in front of its first word is passed over.
+fn is_explain(event: &Event) -> bool {
+    let mut words = Words { rest: &event.text };
+    let first = words.next().unwrap_or_default();
+    if !["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes())) {
+        return false;
+    }
+    !words.next().is_some_and(|second| second.eq_ignore_ascii_case(b"ANALYZE"))
+}
+
+/// Words of a text, comments passed over. Versioned comments count as code.
+struct Words<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let after = |end: &[u8]| {
+                let at = self.rest.windows(end.len()).position(|part| part == end);
+                at.map_or(&b""[..], |at| &self.rest[at + end.len()..])
+            };
+            self.rest = match self.rest {
+                [] => return None,
+                [b'/', b'*', b'!', rest @ ..] | [b'/', b'*', b'M', b'!', rest @ ..] => {
+                    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    &rest[digits..]
+                }
+                [b'/', b'*', ..] => after(b"*/"),
+                [b'-', b'-', ..] | [b'#', ..] => after(b"\n"),
+                [first, ..] if first.is_ascii_alphabetic() => {
+                    let length =
+                        self.rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+                    let (word, rest) = self.rest.split_at(length);
+                    self.rest = rest;
+                    return Some(word);
+                }
+                [_, rest @ ..] => rest,
+            };
+        }
+    }
+}
+
 /// Its event does not name the statement that was executed.
 fn is_by_text(event: &Event) -> bool {
     matches!(event.name.as_str(), "execute_sql" | "execute_immediate" | "sp/stmt" | "com/Execute")
@@ -138,9 +182,9 @@ fn is_ddl(event: &Event) -> bool {
     is_object || matches!(name, "truncate" | "rename_table" | "grant" | "revoke" | "grant_roles" | "revoke_roles")
 }
 
-/// Whether the text that the server ran begins with one of these words; for texts without odd beginnings.
+/// Whether the text that the server ran begins with one of these words.
 fn starts(event: &Event, words: &[&str]) -> bool {
-    let word: Vec<u8> = event.text.iter().copied().take_while(u8::is_ascii_alphabetic).collect();
+    let word = Words { rest: &event.text }.next().unwrap_or_default();
     words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
@@ -281,6 +325,7 @@ fn packet(history: &History, begin: usize, end: usize) -> (Vec<Event>, BTreeMap<
     let events: Vec<Event> = history.events[begin + 1..end].to_vec();
     let (first, last) = (history.events[begin].id, history.events[end].id);
     let top: BTreeSet<u64> = events.iter().filter(|event| event.level == 0).map(|event| event.id).collect();
+    let explains: BTreeSet<u64> = events.iter().filter(|event| is_explain(event)).map(|event| event.id).collect();
     let mut tables: BTreeMap<(String, String), Access> = BTreeMap::new();
     let mut slept = false;
     for wait in history.waits.iter().filter(|wait| wait.id > first && wait.id < last) {
@@ -288,6 +333,9 @@ fn packet(history: &History, begin: usize, end: usize) -> (Vec<Event>, BTreeMap<
             WaitKind::Sleep => slept = true,
             WaitKind::Lock => {}
             WaitKind::Table { schema, name, .. } if schema == "performance_schema" || name.is_empty() => {}
+            WaitKind::Table { operation, .. }
+                if explains.contains(&wait.statement)
+                    && !matches!(operation.as_str(), "insert" | "update" | "delete") => {}
             WaitKind::Table { schema, name, operation } => {
                 let access = tables.entry((schema.clone(), name.clone())).or_default();
                 access.direct |= top.contains(&wait.statement);

@@ -31,6 +31,9 @@ struct Arguments {
     /// How many failures of one kind are made small.
     #[arg(long, default_value_t = 3)]
     examples: u64,
+    /// Say where the time went.
+    #[arg(long)]
+    verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -53,6 +56,7 @@ fn main() -> Result<ExitCode> {
         catalogue: if arguments.catalogue { Catalogue::Known } else { Catalogue::Unknown },
         keep: arguments.keep.then(corpus::folder),
         examples: arguments.examples,
+        verbose: arguments.verbose,
     };
     let (seed, flavor) = (plan.seed, plan.flavor);
     println!("seed {seed}");

@@ -107,13 +107,9 @@ impl Comparison<'_> {
     }
 
     fn tables(&self, fail: &mut dyn FnMut(Kind, String)) {
-        // EXPLAIN opens tables and runs nothing of them but what shows as rows.
         for (known, kind) in [(&self.reading.tables, Kind::Table), (&self.reading.certain_tables, Kind::CertainTable)] {
             let Some(known) = known else { continue };
             for ((in_schema, name), access) in &self.happened.tables {
-                if self.happened.explained && !access.rows_written {
-                    continue;
-                }
                 let behind = self.catalogue == Catalogue::Unknown
                     && (BEHIND_ROUTINES.contains(&name.as_str()) || (self.happened.ran_routine() && !access.direct));
                 if !behind && !self.is_known(known, in_schema, name) {
@@ -144,11 +140,7 @@ impl Comparison<'_> {
             return;
         }
         let happened = self.happened;
-        let touched = happened.tables.iter().any(|(_, access)| {
-            access.rows_written
-                || access.rows_read && !happened.explained
-                || !happened.explained && access.opened_to_write
-        }) || (!happened.tables.is_empty() && !happened.explained);
+        let touched = !happened.tables.is_empty();
         let locked = happened
             .after
             .as_ref()

@@ -1,6 +1,8 @@
 //! One worker: a connection that runs packets, and one that judges them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use sandbox::Flavor;
@@ -55,6 +57,22 @@ pub struct Worker {
     dirty: bool,
     /// The packet before has left another schema in use, or nobody knows.
     elsewhere: bool,
+    /// The schemas as they were made.
+    snapshot: BTreeSet<String>,
+    pub spent: Spent,
+}
+
+/// Where the time of a worker goes.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Spent {
+    pub rebuilds: u64,
+    pub rebuilding: Duration,
+    pub refills: u64,
+    pub refilling: Duration,
+    pub running: Duration,
+    pub judging: Duration,
+    pub splits: u64,
+    pub reconnects: u64,
 }
 
 /// The replies to one packet.
@@ -71,8 +89,10 @@ impl Worker {
     pub fn start(place: &Place, number: usize) -> Result<Worker> {
         let mut judge = Client::connect(&place.address, "judge", None)?;
         world::create(&mut judge, place.flavor, number)?;
+        let snapshot = world::snapshot(&mut judge, place.flavor, number)?;
         let (hostile, thread) = connect(place, &mut judge, number)?;
         Ok(Worker {
+            snapshot,
             number,
             place: place.clone(),
             judge,
@@ -82,12 +102,14 @@ impl Worker {
             broken: false,
             dirty: false,
             elsewhere: false,
+            spent: Spent::default(),
         })
     }
 
     /// Runs the packets one after another, and judges all of them.
     pub fn run(&mut self, cases: &[Case]) -> Result<Vec<Outcome>> {
         self.restore()?;
+        let started = Instant::now();
         let mut runs = Vec::new();
         for case in cases {
             match self.run_one(case) {
@@ -96,6 +118,7 @@ impl Worker {
                 Err(_) => break,
             }
         }
+        self.spent.running += started.elapsed();
         let lost = runs.len() < cases.len();
         let mut outcomes = if lost { Vec::new() } else { self.judge(cases, runs)? };
         if lost {
@@ -111,6 +134,7 @@ impl Worker {
     }
 
     fn reconnect(&mut self) -> Result<()> {
+        self.spent.reconnects += 1;
         // What a hung statement still does must not meet the next packet.
         let _ = self.judge.rows(&format!("KILL {}", self.hostile.connection_id));
         // An account that changed its own password, or rows behind a prepared XA transaction.
@@ -123,18 +147,37 @@ impl Worker {
     }
 
     fn restore(&mut self) -> Result<()> {
-        if self.broken {
-            self.reset_session();
-            world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
-            (self.broken, self.dirty, self.elsewhere) = (false, false, true);
-        } else if self.dirty {
-            self.reset_session();
-            if world::refill(&mut self.judge, self.place.flavor, self.number).is_err() {
-                world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
-                self.elsewhere = true;
-            }
-            self.dirty = false;
+        if !self.broken && !self.dirty {
+            return Ok(());
         }
+        self.spent.refills += 1;
+        let started = Instant::now();
+        self.reset_session();
+        let mut is_whole = true;
+        if self.broken {
+            self.elsewhere = true;
+            is_whole = world::drop_additions(&mut self.judge, self.place.flavor, self.number, &self.snapshot)?;
+        }
+        let is_full = is_whole && world::refill(&mut self.judge, self.number).is_ok();
+        self.spent.refilling += started.elapsed();
+        if !is_full {
+            self.rebuild()?;
+        }
+        (self.broken, self.dirty) = (false, false);
+        Ok(())
+    }
+
+    fn rebuild(&mut self) -> Result<()> {
+        self.spent.rebuilds += 1;
+        let started = Instant::now();
+        if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+            // Something of the packet still holds a lock, or its session does.
+            self.reconnect()?;
+            world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+        }
+        self.snapshot = world::snapshot(&mut self.judge, self.place.flavor, self.number)?;
+        self.elsewhere = true;
+        self.spent.rebuilding += started.elapsed();
         Ok(())
     }
 
@@ -189,7 +232,7 @@ impl Worker {
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
         self.elsewhere = !is_here;
         let charset = ambiguity_of(&case.setup.charset);
-        Ok(Run { session, charset, replies, probe, file_written: self.take_file() })
+        Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
     }
 
     fn execute(&mut self) -> Result<Vec<Reply>> {
@@ -217,17 +260,29 @@ impl Worker {
         Ok(replies)
     }
 
-    /// Whether the packet has written its file.
-    fn take_file(&self) -> bool {
+    /// Whether the packet has written a file: the one that the grammar names, or a stray one, in the way of DROP DATABASE.
+    fn take_files(&self, text: &[u8]) -> bool {
+        if !text.windows(4).any(|part| part.eq_ignore_ascii_case(b"FILE")) {
+            return false;
+        }
         let path = self.place.data.join(format!("out{}", self.number));
-        std::fs::remove_file(path).is_ok()
+        let written = std::fs::remove_file(path).is_ok();
+        let schema = world::schema(self.number);
+        let folders = [format!("{schema}b"), schema].map(|schema| std::fs::read_dir(self.place.data.join(schema)));
+        let paths = folders.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
+        let known = ["ibd", "MYD", "MYI", "sdi", "frm", "opt", "TRG", "TRN", "MAI", "MAD"];
+        let is_stray =
+            |path: &PathBuf| !path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known));
+        paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count() > 0 || written
     }
 
     fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
+        let started = Instant::now();
         let history = history(&mut self.judge, self.thread, self.last_event)?;
         let full = history.full.0 && history.events.first().is_none_or(|event| event.id > self.last_event + 20);
         self.last_event = history.events.last().map_or(self.last_event, |event| event.id);
         let packets = split(&history);
+        self.spent.judging += started.elapsed();
         if packets.len() != cases.len() {
             self.dirty = true;
             self.broken = true;
@@ -235,6 +290,7 @@ impl Worker {
                 return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
             }
             let _ = full;
+            self.spent.splits += 1;
             let mut outcomes = Vec::new();
             for case in cases {
                 outcomes.extend(self.run(std::slice::from_ref(case))?);
@@ -246,8 +302,6 @@ impl Worker {
             let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
             let error = run.replies.iter().find_map(|reply| reply.error.clone());
             let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
-            let columns = run.replies.iter().flat_map(|reply| &reply.first_columns);
-            let explained = columns.into_iter().any(|name| name == b"EXPLAIN" || name == b"id" || name == b"ANALYZE");
             let happened = Happened {
                 events,
                 tables,
@@ -256,7 +310,6 @@ impl Worker {
                 error,
                 in_transaction: status & IN_TRANSACTION != 0,
                 after: read_probe(&run.probe),
-                explained: explained && names_explain(&case.text),
                 file_written: run.file_written,
                 incomplete,
             };
@@ -280,12 +333,6 @@ impl Worker {
         }
         Ok(outcomes)
     }
-}
-
-/// EXPLAIN's result looks like that of a table with a column of this name; the word must be there, too.
-fn names_explain(text: &[u8]) -> bool {
-    let text = text.to_ascii_uppercase();
-    ["EXPLAIN", "DESC", "ANALYZE"].iter().any(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))
 }
 
 fn may_ddl(happened: &Happened) -> bool {

@@ -1,5 +1,7 @@
 //! The schemas of one worker: what its packets find, and how it is put back after them.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use sandbox::Flavor;
 
@@ -115,13 +117,67 @@ pub fn rebuild(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> 
     if flavor == Flavor::Mariadb {
         statements.push("CREATE SEQUENCE s".to_owned());
     }
-    let last = statements.join(";\n");
-    // Definers must be the worker, so that its sessions may run what they call.
-    let _ = last;
     for statement in statements {
         judge.rows(&statement)?;
     }
     Ok(())
+}
+
+/// Everything that a statement can create, change or drop in the worker's schemas, a line each.
+pub fn snapshot(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<BTreeSet<String>> {
+    let own = format!("('{0}', '{0}b')", schema(worker));
+    let views = match flavor {
+        Flavor::Mysql => "VIEW_DEFINITION",
+        Flavor::Mariadb => "LEFT(VIEW_DEFINITION, 200)",
+    };
+    let sql = format!(
+        "SELECT CONCAT_WS('|', TABLE_TYPE, TABLE_SCHEMA, TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', 'COLUMN', TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IFNULL(COLUMN_DEFAULT, ''))
+         FROM information_schema.COLUMNS WHERE TABLE_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', 'INDEX', TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COLUMN_NAME)
+         FROM information_schema.STATISTICS WHERE TABLE_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', ROUTINE_TYPE, ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_DEFINITION)
+         FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', 'TRIGGER', TRIGGER_SCHEMA, TRIGGER_NAME, ACTION_STATEMENT)
+         FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', 'EVENT', EVENT_SCHEMA, EVENT_NAME) FROM information_schema.EVENTS WHERE EVENT_SCHEMA IN {own}
+         UNION ALL SELECT CONCAT_WS('|', 'DEFINITION', TABLE_SCHEMA, TABLE_NAME, {views})
+         FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN {own}"
+    );
+    let rows = judge.rows(&sql)?;
+    let lines = rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    Ok(lines.map(|line| String::from_utf8_lossy(&line).into_owned()).collect())
+}
+
+/// Drops what was added since the snapshot `before`. `false`: something else has changed, or cannot be dropped.
+pub fn drop_additions(judge: &mut Client, flavor: Flavor, worker: usize, before: &BTreeSet<String>) -> Result<bool> {
+    let now = snapshot(judge, flavor, worker)?;
+    if !before.is_subset(&now) {
+        return Ok(false);
+    }
+    let mut dropped = BTreeSet::new();
+    for line in now.difference(before) {
+        let mut parts = line.split('|');
+        let (kind, schema, name) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        let kind = match kind {
+            "BASE TABLE" => "TABLE",
+            "COLUMN" | "INDEX" | "DEFINITION" => {
+                dropped.insert((schema.to_owned(), name.to_owned()));
+                continue;
+            }
+            other => other,
+        };
+        let quoted = name.replace('`', "``");
+        if judge.rows(&format!("DROP {kind} `{schema}`.`{quoted}`")).is_err() {
+            return Ok(false);
+        }
+    }
+    // Columns of tables that are still there were added to one of the world's own.
+    Ok(before.iter().all(|line| {
+        let mut parts = line.split('|').skip(1);
+        let (schema, name) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        !dropped.contains(&(schema.to_owned(), name.to_owned()))
+    }))
 }
 
 fn routines(worker: usize) -> Vec<String> {
@@ -163,7 +219,7 @@ fn routines(worker: usize) -> Vec<String> {
 }
 
 /// Puts the rows back.
-pub fn refill(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> {
+pub fn refill(judge: &mut Client, worker: usize) -> Result<()> {
     let name = schema(worker);
     let mut sql = String::from("SET autocommit = 0");
     for (table, rows) in TABLES {
@@ -172,7 +228,6 @@ pub fn refill(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> {
     }
     sql.push_str(&format!("; DELETE FROM {name}.log; DELETE FROM {name}b.t; DELETE FROM {name}b.secret"));
     sql.push_str(&format!("; INSERT INTO {name}b.secret VALUES (1, 1, 'o'); COMMIT; SET autocommit = 1"));
-    let _ = flavor;
     judge.rows(&sql).map(drop).context("refilling")
 }
 
