@@ -100,6 +100,7 @@ impl Happened {
         ];
         self.events.iter().any(|event| {
             !event.failed
+                && !is_explain(event)
                 && (WRITES.contains(&event.name.as_str()) || (is_by_text(event) && starts(event, &WRITE_WORDS)))
         })
     }

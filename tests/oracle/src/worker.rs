@@ -278,8 +278,9 @@ impl Worker {
 
     fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
         let started = Instant::now();
+        // The event of a statement ends after its reply was sent, and before the next command.
+        self.reset_session();
         let history = history(&mut self.judge, self.thread, self.last_event)?;
-        let full = history.full.0 && history.events.first().is_none_or(|event| event.id > self.last_event + 20);
         self.last_event = history.events.last().map_or(self.last_event, |event| event.id);
         let packets = split(&history);
         self.spent.judging += started.elapsed();
@@ -289,7 +290,6 @@ impl Worker {
             if let [_] = cases {
                 return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
             }
-            let _ = full;
             self.spent.splits += 1;
             let mut outcomes = Vec::new();
             for case in cases {
