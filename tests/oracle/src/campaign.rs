@@ -14,9 +14,10 @@ use crate::client::{Address, Client};
 use crate::coverage::Coverage;
 use crate::grammar::Grammar;
 use crate::minimize::minimize;
+use crate::proxy::{Proxy, Rule};
 use crate::random::Random;
 use crate::verdict::{Catalogue, Kind, Milder};
-use crate::worker::{Place, Worker};
+use crate::worker::{Place, Through, Worker};
 use crate::{corpus, world};
 
 /// What to run.
@@ -105,10 +106,50 @@ pub fn address(server: &Server) -> Address {
 }
 
 pub fn run(server: &Server, plan: Plan) -> Result<Report> {
+    run_through(server, plan, Through::Directly)
+}
+
+/// The same through a proxy, for each rule an equal part of the packets. `None`: there is no binary of the proxy.
+pub fn run_proxy(server: &Server, plan: &Plan) -> Result<Option<Report>> {
+    let mut all = Report { coverage: Coverage::default(), findings: Vec::new(), elapsed: Duration::ZERO };
+    prepare(server, plan)?;
+    for rule in Rule::ALL {
+        let Some(proxy) = Proxy::start(server, rule, plan.workers)? else { return Ok(None) };
+        proxy.check(rule)?;
+        let part = Plan { packets: plan.packets / Rule::ALL.len() as u64, ..plan.clone() };
+        let report = run_through(server, part, Through::Proxy(proxy.address.clone(), rule))?;
+        println!("rule {}: {} of {} packets passed it", rule.name(), report.findings.len(), report.coverage.packets);
+        all.coverage.add(&report.coverage);
+        all.findings.extend(report.findings);
+        all.elapsed += report.elapsed;
+    }
+    Ok(Some(all))
+}
+
+/// A worker of its own on a prepared server, for tests of the evidence.
+pub fn single_worker(server: &Server, flavor: Flavor) -> Result<Worker> {
+    let address = address(server);
+    world::prepare_server(&mut Client::connect(&address, "judge", None)?, flavor)?;
+    let data = server.data_dir().to_owned();
+    let place = Place { address, flavor, data, catalogue: Catalogue::Unknown, through: Through::Directly };
+    Worker::start(&place, 9)
+}
+
+/// Users and schemas, for the proxy's controls.
+fn prepare(server: &Server, plan: &Plan) -> Result<()> {
+    let mut judge = Client::connect(&address(server), "judge", None)?;
+    world::prepare_server(&mut judge, plan.flavor)?;
+    (0..plan.workers).try_for_each(|worker| world::create(&mut judge, plan.flavor, worker))
+}
+
+fn run_through(server: &Server, plan: Plan, through: Through) -> Result<Report> {
     let address = address(server);
     let mut judge = Client::connect(&address, "judge", None)?;
-    world::prepare_server(&mut judge, plan.flavor)?;
-    let place = Place { address, flavor: plan.flavor, data: server.data_dir().to_owned(), catalogue: plan.catalogue };
+    if matches!(through, Through::Directly) {
+        world::prepare_server(&mut judge, plan.flavor)?;
+    }
+    let data = server.data_dir().to_owned();
+    let place = Place { address, flavor: plan.flavor, data, catalogue: plan.catalogue, through };
     let started = Instant::now();
     let shared = Shared {
         place,
@@ -207,7 +248,7 @@ fn batch(
         for failure in outcome.failures {
             *coverage.failures.entry(format!("{:?}", failure.kind)).or_default() += 1;
             let names = outcome.happened.as_ref().map(|happened| happened.top_names().join(" ")).unwrap_or_default();
-            if first_of_its_kind(shared, failure.kind, &names, case, origin)? {
+            if is_example(shared, failure.kind, &names, case, origin)? {
                 suspects.push((case.clone(), failure));
             }
         }
@@ -242,11 +283,14 @@ fn batch(
 }
 
 /// Whether enough of this kind, by what ran, were made small already.
-fn first_of_its_kind(shared: &Shared, kind: Kind, names: &str, case: &Case, origin: Option<&String>) -> Result<bool> {
+fn is_example(shared: &Shared, kind: Kind, names: &str, case: &Case, origin: Option<&String>) -> Result<bool> {
     if origin.is_some() {
         return Ok(true);
     }
-    let signature = format!("{kind:?} {names} {:?} {}", case.protocol, case.setup.sql_mode);
+    // These two concern any statements at all, so what ran does not tell them apart.
+    let several = if names.contains(' ') { "several" } else { "one" };
+    let names = if matches!(kind, Kind::Fingerprint | Kind::ClaimedLock) { several } else { names };
+    let signature = format!("{kind:?} {names} {:?}", case.protocol);
     let mut signatures = shared.signatures.lock().map_err(|_| anyhow!("a worker panicked"))?;
     let by_kind = signatures.entry(format!("{kind:?}")).or_default();
     *by_kind += 1;

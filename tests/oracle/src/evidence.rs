@@ -146,7 +146,8 @@ impl<'a> Iterator for Words<'a> {
         loop {
             let after = |end: &[u8]| {
                 let at = self.rest.windows(end.len()).position(|part| part == end);
-                at.map_or(&b""[..], |at| &self.rest[at + end.len()..])
+                // A comment without an end: its sign alone, since a character set may have taken the end for a character.
+                at.map_or(&self.rest[1..], |at| &self.rest[at + end.len()..])
             };
             self.rest = match self.rest {
                 [] => return None,
@@ -198,7 +199,8 @@ pub fn probe(thread: u64) -> String {
     format!(
         "SELECT '{END_MARK}', @@character_set_client, @@sql_mode, @@autocommit, DATABASE(), (SELECT GROUP_CONCAT(DISTINCT \
          CONCAT(OBJECT_TYPE, ':', LOCK_TYPE, ':', LOCK_DURATION)) FROM performance_schema.metadata_locks \
-         WHERE OWNER_THREAD_ID={thread} AND (OBJECT_SCHEMA IS NULL OR OBJECT_SCHEMA<>'performance_schema'))"
+         WHERE OWNER_THREAD_ID={thread} AND (OBJECT_SCHEMA IS NULL OR OBJECT_SCHEMA<>'performance_schema')), \
+         (SELECT COUNT(*) FROM performance_schema.table_handles WHERE OWNER_THREAD_ID={thread} AND EXTERNAL_LOCK IS NOT NULL)"
     )
 }
 
@@ -218,6 +220,8 @@ pub fn read_probe(reply: &Reply) -> Option<After> {
         schema: text(4),
         ..After::default()
     };
+    // Between statements only LOCK TABLES and its like keep a table's external lock.
+    after.table_lock = text(6)? != "0";
     for lock in text(5).unwrap_or_default().split(',') {
         let mut parts = lock.split(':');
         let (kind, lock, duration) =

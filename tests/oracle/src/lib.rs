@@ -15,6 +15,7 @@ pub mod coverage;
 pub mod evidence;
 pub mod grammar;
 pub mod minimize;
+pub mod proxy;
 pub mod random;
 pub mod reading;
 pub mod verdict;

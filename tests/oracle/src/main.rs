@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
-use oracle::campaign::{Plan, run, start_server};
+use oracle::campaign::{Plan, run, run_proxy, start_server};
 use oracle::corpus;
 use oracle::verdict::Catalogue;
 use sandbox::Flavor;
@@ -25,6 +25,9 @@ struct Arguments {
     /// The reading must know what views, routines and triggers touch.
     #[arg(long)]
     catalogue: bool,
+    /// Send the packets through the proxy with certain rules, and see on the server what passed them.
+    #[arg(long)]
+    proxy: bool,
     /// Keep new failures in the corpus.
     #[arg(long)]
     keep: bool,
@@ -62,7 +65,11 @@ fn main() -> Result<ExitCode> {
     println!("seed {seed}");
     let server = start_server(flavor)?;
     println!("{flavor} {}", server.version());
-    let report = run(&server, plan)?;
+    let report = if arguments.proxy {
+        run_proxy(&server, &plan)?.context("no binary of the proxy beside this program: cargo build --release")?
+    } else {
+        run(&server, plan)?
+    };
     println!("{}", report.coverage);
     let rate = report.coverage.packets as f64 / report.elapsed.as_secs_f64();
     println!(

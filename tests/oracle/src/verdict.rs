@@ -28,6 +28,8 @@ pub enum Kind {
     Fingerprint,
     Schema,
     Charset,
+    /// Through the proxy: a certain rule forbids what the server did.
+    Rule,
 }
 
 /// One failure, with words for people.
@@ -93,13 +95,15 @@ impl Comparison<'_> {
         }
     }
 
+    /// The bytes of a name are somewhere in the packet.
+    fn names(&self, name: &str) -> bool {
+        let text = self.case.text.to_ascii_lowercase();
+        text.windows(name.len()).any(|part| part == name.as_bytes())
+    }
+
     /// The packet names a view or a table with a trigger, and all writes are those of routines.
     fn only_behind_views(&self) -> bool {
-        let names = |name: &str| {
-            let text = self.case.text.to_ascii_lowercase();
-            text.windows(name.len()).any(|part| part == name.as_bytes())
-        };
-        let behind = VIEWS.iter().any(|(view, _)| names(view)) || names("pub");
+        let behind = VIEWS.iter().any(|(view, _)| self.names(view)) || self.names("pub");
         let direct = |(name, access): (&(String, String), &Access)| {
             access.rows_written && !BEHIND_ROUTINES.contains(&name.1.as_str())
         };
@@ -154,7 +158,7 @@ impl Comparison<'_> {
         let Some(after) = &self.happened.after else { return };
         let unknown = self.may_be(&[Class::Call, Class::Unparsed]);
         let holds = after.user_lock || after.table_lock || after.global_lock || after.backup_lock;
-        let hidden = self.catalogue == Catalogue::Unknown && self.only_behind_views();
+        let hidden = self.catalogue == Catalogue::Unknown && self.names("v_lk");
         if holds && !self.reading.takes_lock && !unknown && !hidden {
             fail(Kind::Lock, format!("{:?} holds a lock that was not announced: {after:?}", self.reading.classes));
         }

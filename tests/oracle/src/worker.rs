@@ -9,9 +9,10 @@ use sandbox::Flavor;
 
 use crate::case::{Case, Protocol, WORKER};
 use crate::client::{Address, Client, Reply, Shape};
-use crate::evidence::{BEGIN_MARK, Happened, history, probe, read_probe, split};
+use crate::evidence::{BEGIN_MARK, END_MARK, Happened, history, probe, read_probe, split};
+use crate::proxy::Rule;
 use crate::reading::{Ambiguity, Answer, Reading, Session, ambiguity_of};
-use crate::verdict::{Catalogue, Comparison, Milder};
+use crate::verdict::{Catalogue, Comparison, Kind, Milder};
 use crate::world;
 
 const QUERY: u8 = 3;
@@ -32,6 +33,15 @@ pub struct Place {
     /// Files of SELECT … INTO OUTFILE are written here.
     pub data: PathBuf,
     pub catalogue: Catalogue,
+    pub through: Through,
+}
+
+/// The way of the packets.
+#[derive(Debug, Clone)]
+pub enum Through {
+    Directly,
+    /// A proxy with one certain rule.
+    Proxy(Address, Rule),
 }
 
 /// What became of one packet.
@@ -88,7 +98,11 @@ struct Run {
 impl Worker {
     pub fn start(place: &Place, number: usize) -> Result<Worker> {
         let mut judge = Client::connect(&place.address, "judge", None)?;
-        world::create(&mut judge, place.flavor, number)?;
+        if matches!(place.through, Through::Directly) {
+            world::create(&mut judge, place.flavor, number)?;
+        } else {
+            world::rebuild(&mut judge, place.flavor, number)?;
+        }
         let snapshot = world::snapshot(&mut judge, place.flavor, number)?;
         let (hostile, thread) = connect(place, &mut judge, number)?;
         Ok(Worker {
@@ -191,6 +205,11 @@ impl Worker {
     fn run_one(&mut self, case: &Case) -> Result<Run> {
         let text = for_worker(&case.text, self.number);
         let schema = world::schema(self.number);
+        let end = match &self.place.through {
+            Through::Directly => probe(self.thread),
+            // A rule may refuse the probe, and never this.
+            Through::Proxy(..) => format!("DO '{END_MARK}'"),
+        };
         let client = &mut self.hostile;
         client.push(RESET, b"");
         if self.elsewhere {
@@ -208,7 +227,7 @@ impl Worker {
         match case.protocol {
             Protocol::Text => {
                 client.push(QUERY, &text);
-                client.push(QUERY, probe(self.thread).as_bytes());
+                client.push(QUERY, end.as_bytes());
             }
             Protocol::Prepared => client.push(PREPARE, &text),
         }
@@ -226,7 +245,7 @@ impl Worker {
         session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
         let replies = match case.protocol {
             Protocol::Text => vec![client.read_reply(Shape::Results)?],
-            Protocol::Prepared => self.execute()?,
+            Protocol::Prepared => self.execute(&end)?,
         };
         let probe = self.hostile.read_reply(Shape::Rows)?;
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
@@ -235,7 +254,7 @@ impl Worker {
         Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
     }
 
-    fn execute(&mut self) -> Result<Vec<Reply>> {
+    fn execute(&mut self, end: &str) -> Result<Vec<Reply>> {
         let client = &mut self.hostile;
         let prepared = client.read_reply(Shape::Prepared)?;
         let id = prepared.statement_id;
@@ -252,7 +271,7 @@ impl Worker {
             }
             client.push(EXECUTE, &body);
         }
-        client.push(QUERY, probe(self.thread).as_bytes());
+        client.push(QUERY, end.as_bytes());
         client.flush()?;
         if id.is_some() {
             replies.push(client.read_reply(Shape::Results)?);
@@ -319,16 +338,24 @@ impl Worker {
             let text = for_worker(&case.text, self.number);
             let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
             let reading = run.session.read(&text, answer);
-            let comparison = Comparison {
-                case,
-                worker: self.number,
-                session: &run.session,
-                reading: &reading,
-                happened: &happened,
-                charset_before: run.charset,
-                catalogue: self.place.catalogue,
+            let failures = match &self.place.through {
+                Through::Directly => {
+                    let comparison = Comparison {
+                        case,
+                        worker: self.number,
+                        session: &run.session,
+                        reading: &reading,
+                        happened: &happened,
+                        charset_before: run.charset,
+                        catalogue: self.place.catalogue,
+                    };
+                    comparison.failures()
+                }
+                Through::Proxy(_, rule) => {
+                    let passed = rule.passed(case, &happened, &run.session, self.place.catalogue);
+                    passed.map(|detail| Milder { kind: Kind::Rule, detail }).into_iter().collect()
+                }
             };
-            let failures = comparison.failures();
             outcomes.push(Outcome { happened: Some(happened), failures, reading: Some(reading) });
         }
         Ok(outcomes)
@@ -342,14 +369,22 @@ fn may_ddl(happened: &Happened) -> bool {
         .any(|event| matches!(event.name.as_str(), "com/Execute" | "compound_sql" | "package" | "create_package"))
 }
 
+/// Connects as the worker's user, and finds the server's thread that serves it.
 fn connect(place: &Place, judge: &mut Client, number: usize) -> Result<(Client, u64)> {
-    let client = world::connect(&place.address, number)?;
-    let rows = judge.rows(&format!(
-        "SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID={}",
-        client.connection_id
-    ))?;
-    let thread = rows.first().and_then(|row| row.first()).and_then(Clone::clone).context("no thread")?;
-    Ok((client, String::from_utf8(thread)?.parse()?))
+    let address = match &place.through {
+        Through::Directly => &place.address,
+        Through::Proxy(address, _) => address,
+    };
+    let mut client = world::connect(address, number)?;
+    let value = |rows: Vec<Vec<Option<Vec<u8>>>>| -> Result<u64> {
+        let value = rows.first().and_then(|row| row.first()).and_then(Clone::clone).context("no value")?;
+        Ok(String::from_utf8(value)?.parse()?)
+    };
+    // Behind a proxy it is not that of the greeting.
+    let id = value(client.rows("SELECT CONNECTION_ID()")?)?;
+    client.connection_id = u32::try_from(id)?;
+    let sql = format!("SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID={id}");
+    Ok((client, value(judge.rows(&sql)?)?))
 }
 
 /// The text with the worker's number in place of each `$`, and its file's path.
