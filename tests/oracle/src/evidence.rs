@@ -60,6 +60,8 @@ pub struct After {
     pub table_lock: bool,
     pub global_lock: bool,
     pub backup_lock: bool,
+    /// DDL was begun, by the counters of the session.
+    pub counted_ddl: bool,
 }
 
 /// All evidence of one packet.
@@ -106,7 +108,8 @@ impl Happened {
     }
 
     pub fn ran_ddl(&self) -> bool {
-        self.events.iter().any(|event| !event.failed && is_ddl(event))
+        let counted = self.error.is_none() && self.after.as_ref().is_some_and(|after| after.counted_ddl);
+        counted || self.events.iter().any(|event| !event.failed && is_ddl(event))
     }
 
     /// A stored function, procedure or trigger ran a statement.
@@ -194,18 +197,39 @@ fn starts(event: &Event, words: &[&str]) -> bool {
 pub const BEGIN_MARK: &str = "oracle-begin";
 pub const END_MARK: &str = "oracle-end";
 
+/// Whether the session's counters of statements are asked for, which takes longer than all the rest. MariaDB's events do not
+/// tell what EXECUTE has run; the counters do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    Asked,
+    Omitted,
+}
+
 /// The query that a packet's own session answers behind it.
-pub fn probe(thread: u64) -> String {
+pub fn probe(thread: u64, counts: Counts) -> String {
+    let counted = match counts {
+        Counts::Omitted => "NULL",
+        Counts::Asked => {
+            "(SELECT COUNT(*) FROM information_schema.SESSION_STATUS WHERE VARIABLE_VALUE<>'0' AND (VARIABLE_NAME LIKE \
+             'COM_CREATE%' OR VARIABLE_NAME LIKE 'COM_DROP%' OR VARIABLE_NAME LIKE 'COM_ALTER%' OR VARIABLE_NAME IN \
+             ('COM_TRUNCATE', 'COM_RENAME_TABLE')))"
+        }
+    };
     format!(
         "SELECT '{END_MARK}', @@character_set_client, @@sql_mode, @@autocommit, DATABASE(), (SELECT GROUP_CONCAT(DISTINCT \
          CONCAT(OBJECT_TYPE, ':', LOCK_TYPE, ':', LOCK_DURATION)) FROM performance_schema.metadata_locks \
          WHERE OWNER_THREAD_ID={thread} AND (OBJECT_SCHEMA IS NULL OR OBJECT_SCHEMA<>'performance_schema')), \
-         (SELECT COUNT(*) FROM performance_schema.table_handles WHERE OWNER_THREAD_ID={thread} AND EXTERNAL_LOCK IS NOT NULL)"
+         (SELECT COUNT(*) FROM performance_schema.table_handles WHERE OWNER_THREAD_ID={thread} AND EXTERNAL_LOCK IS NOT NULL), \
+         {counted}"
     )
 }
 
 /// The answer to [`probe`].
 pub fn read_probe(reply: &Reply) -> Option<After> {
+    // MariaDB answers so while the session has locked tables; the rest is not known then.
+    if reply.error.as_ref().is_some_and(|(code, _)| *code == 1100) {
+        return Some(After { table_lock: true, ..After::default() });
+    }
     let [row] = reply.rows.as_slice() else { return None };
     let text = |at: usize| {
         row.get(at).and_then(|value| value.as_ref()).and_then(|value| String::from_utf8(value.clone()).ok())
@@ -222,6 +246,7 @@ pub fn read_probe(reply: &Reply) -> Option<After> {
     };
     // Between statements only LOCK TABLES and its like keep a table's external lock.
     after.table_lock = text(6)? != "0";
+    after.counted_ddl = text(7).is_some_and(|count| count != "0");
     for lock in text(5).unwrap_or_default().split(',') {
         let mut parts = lock.split(':');
         let (kind, lock, duration) =
@@ -231,6 +256,8 @@ pub fn read_probe(reply: &Reply) -> Option<After> {
             "GLOBAL" if lock.starts_with("SHARED") => after.global_lock = true,
             "BACKUP LOCK" if lock.starts_with("SHARED") && duration == "EXPLICIT" => after.backup_lock = true,
             "BACKUP" if lock.contains("FTWRL") => after.global_lock = true,
+            "BACKUP" if duration == "EXPLICIT" => after.backup_lock = true,
+            "TABLE" if lock == "SHARED_HIGH_PRIO" && duration == "EXPLICIT" => after.backup_lock = true,
             "TABLE" if matches!(lock, "SHARED_NO_READ_WRITE" | "SHARED_READ_ONLY") => after.table_lock = true,
             _ => {}
         }

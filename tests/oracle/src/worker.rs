@@ -9,7 +9,7 @@ use sandbox::Flavor;
 
 use crate::case::{Case, Protocol, WORKER};
 use crate::client::{Address, Client, Reply, Shape};
-use crate::evidence::{BEGIN_MARK, END_MARK, Happened, history, probe, read_probe, split};
+use crate::evidence::{BEGIN_MARK, Counts, END_MARK, Happened, history, probe, read_probe, split};
 use crate::proxy::Rule;
 use crate::reading::{Ambiguity, Answer, Reading, Session, ambiguity_of};
 use crate::verdict::{Catalogue, Comparison, Kind, Milder};
@@ -206,7 +206,12 @@ impl Worker {
         let text = for_worker(&case.text, self.number);
         let schema = world::schema(self.number);
         let end = match &self.place.through {
-            Through::Directly => probe(self.thread),
+            Through::Directly => {
+                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
+                let is_asked =
+                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
+                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
+            }
             // A rule may refuse the probe, and never this.
             Through::Proxy(..) => format!("DO '{END_MARK}'"),
         };
@@ -284,7 +289,8 @@ impl Worker {
         if !text.windows(4).any(|part| part.eq_ignore_ascii_case(b"FILE")) {
             return false;
         }
-        let path = self.place.data.join(format!("out{}", self.number));
+        // The server takes a path with a folder in it from its own, the data folder.
+        let path = self.place.data.with_file_name(format!("out{}", self.number));
         let written = std::fs::remove_file(path).is_ok();
         let schema = world::schema(self.number);
         let folders = [format!("{schema}b"), schema].map(|schema| std::fs::read_dir(self.place.data.join(schema)));
