@@ -1,0 +1,405 @@
+//! One worker: a connection that runs packets, and one that judges them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use sandbox::Flavor;
+
+use crate::case::{Case, Protocol, WORKER};
+use crate::client::{Address, Client, Reply, Shape};
+use crate::evidence::{BEGIN_MARK, Counts, END_MARK, Happened, history, probe, read_probe, split};
+use crate::proxy::Rule;
+use crate::reading::{Ambiguity, Answer, Reading, Session, ambiguity_of};
+use crate::verdict::{Catalogue, Comparison, Kind, Milder};
+use crate::world;
+
+const QUERY: u8 = 3;
+const INIT_DB: u8 = 2;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+const RESET: u8 = 0x1F;
+
+/// Status flags.
+const IN_TRANSACTION: u16 = 1;
+const NO_BACKSLASH_ESCAPES: u16 = 512;
+
+/// Where the servers are, and how to judge.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub address: Address,
+    pub flavor: Flavor,
+    /// Files of SELECT … INTO OUTFILE are written here.
+    pub data: PathBuf,
+    pub catalogue: Catalogue,
+    pub through: Through,
+}
+
+/// The way of the packets.
+#[derive(Debug, Clone)]
+pub enum Through {
+    Directly,
+    /// A proxy with one certain rule.
+    Proxy(Address, Rule),
+}
+
+/// What became of one packet.
+#[derive(Debug)]
+pub struct Outcome {
+    /// `None`: the connection was lost, or the server kept no evidence.
+    pub happened: Option<Happened>,
+    pub failures: Vec<Milder>,
+    pub reading: Option<Reading>,
+}
+
+#[derive(Debug)]
+pub struct Worker {
+    pub number: usize,
+    place: Place,
+    judge: Client,
+    hostile: Client,
+    thread: u64,
+    /// Events up to here are judged.
+    last_event: u64,
+    /// The schema must be made anew before the next packet.
+    broken: bool,
+    dirty: bool,
+    /// The packet before has left another schema in use, or nobody knows.
+    elsewhere: bool,
+    /// The schemas as they were made.
+    snapshot: BTreeSet<String>,
+    pub spent: Spent,
+}
+
+/// Where the time of a worker goes.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Spent {
+    pub rebuilds: u64,
+    pub rebuilding: Duration,
+    pub refills: u64,
+    pub refilling: Duration,
+    pub running: Duration,
+    pub judging: Duration,
+    pub splits: u64,
+    pub reconnects: u64,
+}
+
+/// The replies to one packet.
+#[derive(Debug)]
+struct Run {
+    session: Session,
+    charset: Ambiguity,
+    replies: Vec<Reply>,
+    probe: Reply,
+    file_written: bool,
+}
+
+impl Worker {
+    pub fn start(place: &Place, number: usize) -> Result<Worker> {
+        let mut judge = Client::connect(&place.address, "judge", None)?;
+        if matches!(place.through, Through::Directly) {
+            world::create(&mut judge, place.flavor, number)?;
+        } else {
+            world::rebuild(&mut judge, place.flavor, number)?;
+        }
+        let snapshot = world::snapshot(&mut judge, place.flavor, number)?;
+        let (hostile, thread) = connect(place, &mut judge, number)?;
+        Ok(Worker {
+            snapshot,
+            number,
+            place: place.clone(),
+            judge,
+            hostile,
+            thread,
+            last_event: 0,
+            broken: false,
+            dirty: false,
+            elsewhere: false,
+            spent: Spent::default(),
+        })
+    }
+
+    /// Runs the packets one after another, and judges all of them.
+    pub fn run(&mut self, cases: &[Case]) -> Result<Vec<Outcome>> {
+        self.restore()?;
+        let started = Instant::now();
+        let mut runs = Vec::new();
+        for case in cases {
+            match self.run_one(case) {
+                Ok(run) => runs.push(run),
+                // The packet has ended its connection, and with it the evidence of those before.
+                Err(_) => break,
+            }
+        }
+        self.spent.running += started.elapsed();
+        let lost = runs.len() < cases.len();
+        let mut outcomes = if lost { Vec::new() } else { self.judge(cases, runs)? };
+        if lost {
+            self.reconnect()?;
+            if let [_] = cases {
+                return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
+            }
+            for case in cases {
+                outcomes.extend(self.run(std::slice::from_ref(case))?);
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn reconnect(&mut self) -> Result<()> {
+        self.spent.reconnects += 1;
+        // What a hung statement still does must not meet the next packet.
+        let _ = self.judge.rows(&format!("KILL {}", self.hostile.connection_id));
+        // An account that changed its own password, or rows behind a prepared XA transaction.
+        let name = world::schema(self.number);
+        let _ = self.judge.rows(&format!("ALTER USER {name}@'%' IDENTIFIED BY ''"));
+        let (hostile, thread) = connect(&self.place, &mut self.judge, self.number)?;
+        (self.hostile, self.thread, self.last_event) = (hostile, thread, 0);
+        (self.dirty, self.elsewhere) = (true, false);
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        if !self.broken && !self.dirty {
+            return Ok(());
+        }
+        self.spent.refills += 1;
+        let started = Instant::now();
+        self.reset_session();
+        let mut is_whole = true;
+        if self.broken {
+            self.elsewhere = true;
+            is_whole = world::drop_additions(&mut self.judge, self.place.flavor, self.number, &self.snapshot)?;
+        }
+        let is_full = is_whole && world::refill(&mut self.judge, self.number).is_ok();
+        self.spent.refilling += started.elapsed();
+        if !is_full {
+            self.rebuild()?;
+        }
+        (self.broken, self.dirty) = (false, false);
+        Ok(())
+    }
+
+    fn rebuild(&mut self) -> Result<()> {
+        self.spent.rebuilds += 1;
+        let started = Instant::now();
+        if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+            // Something of the packet still holds a lock, or its session does.
+            self.reconnect()?;
+            world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+        }
+        self.snapshot = world::snapshot(&mut self.judge, self.place.flavor, self.number)?;
+        self.elsewhere = true;
+        self.spent.rebuilding += started.elapsed();
+        Ok(())
+    }
+
+    /// Gives up the locks of the packet before.
+    fn reset_session(&mut self) {
+        self.hostile.push(RESET, b"");
+        let _ = self.hostile.flush();
+        let _ = self.hostile.read_reply(Shape::Results);
+    }
+
+    fn run_one(&mut self, case: &Case) -> Result<Run> {
+        let text = for_worker(&case.text, self.number);
+        let schema = world::schema(self.number);
+        let end = match &self.place.through {
+            Through::Directly => {
+                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
+                let is_asked =
+                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
+                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
+            }
+            // A rule may refuse the probe, and never this.
+            Through::Proxy(..) => format!("DO '{END_MARK}'"),
+        };
+        let client = &mut self.hostile;
+        client.push(RESET, b"");
+        if self.elsewhere {
+            client.push(INIT_DB, schema.as_bytes());
+        }
+        let mut session = Session::new(&client.version);
+        let setup = case.setup.sql();
+        let mut begin = setup.join(";");
+        for sql in &setup {
+            session.run(sql.as_bytes());
+        }
+        begin.push_str(if begin.is_empty() { "" } else { ";" });
+        begin.push_str(&format!("DO '{BEGIN_MARK}'"));
+        client.push(QUERY, begin.as_bytes());
+        match case.protocol {
+            Protocol::Text => {
+                client.push(QUERY, &text);
+                client.push(QUERY, end.as_bytes());
+            }
+            Protocol::Prepared => client.push(PREPARE, &text),
+        }
+        client.flush()?;
+        client.read_reply(Shape::Results)?;
+        if std::mem::take(&mut self.elsewhere) {
+            client.read_reply(Shape::Results)?;
+        }
+        let begun = client.read_reply(Shape::Results)?;
+        if let Some((code, message)) = begun.error
+            && code != 1115
+        {
+            bail!("setup failed: {code} {message}: {begin}");
+        }
+        session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
+        let replies = match case.protocol {
+            Protocol::Text => vec![client.read_reply(Shape::Results)?],
+            Protocol::Prepared => self.execute(&end)?,
+        };
+        let probe = self.hostile.read_reply(Shape::Rows)?;
+        let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
+        self.elsewhere = !is_here;
+        let charset = ambiguity_of(&case.setup.charset);
+        Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
+    }
+
+    fn execute(&mut self, end: &str) -> Result<Vec<Reply>> {
+        let client = &mut self.hostile;
+        let prepared = client.read_reply(Shape::Prepared)?;
+        let id = prepared.statement_id;
+        let mut replies = vec![prepared];
+        if let Some(id) = id {
+            let parameters = replies.first().map_or(0, |reply| usize::from(reply.parameters));
+            let mut body = id.to_le_bytes().to_vec();
+            body.extend_from_slice(&[0, 1, 0, 0, 0]);
+            if parameters > 0 {
+                body.resize(body.len() + parameters.div_ceil(8), 0xFF);
+                body.push(1);
+                // MYSQL_TYPE_NULL
+                body.extend(std::iter::repeat_n([6, 0], parameters).flatten());
+            }
+            client.push(EXECUTE, &body);
+        }
+        client.push(QUERY, end.as_bytes());
+        client.flush()?;
+        if id.is_some() {
+            replies.push(client.read_reply(Shape::Results)?);
+        }
+        Ok(replies)
+    }
+
+    /// Whether the packet has written a file: the one that the grammar names, or a stray one, in the way of DROP DATABASE.
+    fn take_files(&self, text: &[u8]) -> bool {
+        if !text.windows(4).any(|part| part.eq_ignore_ascii_case(b"FILE")) {
+            return false;
+        }
+        // The server takes a path with a folder in it from its own, the data folder.
+        let path = self.place.data.with_file_name(format!("out{}", self.number));
+        let written = std::fs::remove_file(path).is_ok();
+        let schema = world::schema(self.number);
+        let folders = [format!("{schema}b"), schema].map(|schema| std::fs::read_dir(self.place.data.join(schema)));
+        let paths = folders.into_iter().flatten().flatten().flatten().map(|entry| entry.path());
+        let known = ["ibd", "MYD", "MYI", "sdi", "frm", "opt", "TRG", "TRN", "MAI", "MAD"];
+        let is_stray =
+            |path: &PathBuf| !path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known));
+        paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count() > 0 || written
+    }
+
+    fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
+        let started = Instant::now();
+        // The event of a statement ends after its reply was sent, and before the next command.
+        self.reset_session();
+        let history = history(&mut self.judge, self.thread, self.last_event)?;
+        self.last_event = history.events.last().map_or(self.last_event, |event| event.id);
+        let packets = split(&history);
+        self.spent.judging += started.elapsed();
+        if packets.len() != cases.len() {
+            self.dirty = true;
+            self.broken = true;
+            if let [_] = cases {
+                return Ok(vec![Outcome { happened: None, failures: Vec::new(), reading: None }]);
+            }
+            self.spent.splits += 1;
+            let mut outcomes = Vec::new();
+            for case in cases {
+                outcomes.extend(self.run(std::slice::from_ref(case))?);
+            }
+            return Ok(outcomes);
+        }
+        let mut outcomes = Vec::new();
+        for ((case, run), (events, tables, slept, incomplete)) in cases.iter().zip(runs).zip(packets) {
+            let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
+            let error = run.replies.iter().find_map(|reply| reply.error.clone());
+            let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
+            let happened = Happened {
+                events,
+                tables,
+                slept,
+                succeeded,
+                error,
+                in_transaction: status & IN_TRANSACTION != 0,
+                after: read_probe(&run.probe),
+                file_written: run.file_written,
+                incomplete,
+            };
+            self.broken |=
+                happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
+            self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
+            let text = for_worker(&case.text, self.number);
+            let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
+            let reading = run.session.read(&text, answer);
+            let failures = match &self.place.through {
+                Through::Directly => {
+                    let comparison = Comparison {
+                        case,
+                        worker: self.number,
+                        session: &run.session,
+                        reading: &reading,
+                        happened: &happened,
+                        charset_before: run.charset,
+                        catalogue: self.place.catalogue,
+                    };
+                    comparison.failures()
+                }
+                Through::Proxy(_, rule) => {
+                    let passed = rule.passed(case, &happened, &run.session, self.place.catalogue);
+                    passed.map(|detail| Milder { kind: Kind::Rule, detail }).into_iter().collect()
+                }
+            };
+            outcomes.push(Outcome { happened: Some(happened), failures, reading: Some(reading) });
+        }
+        Ok(outcomes)
+    }
+}
+
+fn may_ddl(happened: &Happened) -> bool {
+    happened
+        .events
+        .iter()
+        .any(|event| matches!(event.name.as_str(), "com/Execute" | "compound_sql" | "package" | "create_package"))
+}
+
+/// Connects as the worker's user, and finds the server's thread that serves it.
+fn connect(place: &Place, judge: &mut Client, number: usize) -> Result<(Client, u64)> {
+    let address = match &place.through {
+        Through::Directly => &place.address,
+        Through::Proxy(address, _) => address,
+    };
+    let mut client = world::connect(address, number)?;
+    let value = |rows: Vec<Vec<Option<Vec<u8>>>>| -> Result<u64> {
+        let value = rows.first().and_then(|row| row.first()).and_then(Clone::clone).context("no value")?;
+        Ok(String::from_utf8(value)?.parse()?)
+    };
+    // Behind a proxy it is not that of the greeting.
+    let id = value(client.rows("SELECT CONNECTION_ID()")?)?;
+    client.connection_id = u32::try_from(id)?;
+    let sql = format!("SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID={id}");
+    Ok((client, value(judge.rows(&sql)?)?))
+}
+
+/// The text with the worker's number in place of each `$`, and its file's path.
+pub fn for_worker(text: &[u8], number: usize) -> Vec<u8> {
+    let digit = b'0' + u8::try_from(number).unwrap_or(0) % 10;
+    let mut own: Vec<u8> = text.iter().map(|&byte| if byte == WORKER { digit } else { byte }).collect();
+    let path = format!("../out{number}");
+    while let Some(at) = own.windows(5).position(|part| part == b"@file") {
+        drop(own.splice(at..at + 5, path.bytes()));
+    }
+    own
+}
