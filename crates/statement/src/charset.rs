@@ -83,6 +83,9 @@ const OTHERS: [(&str, Charset); 22] = [
     ("cp932", Charset::Sjis),
 ];
 
+/// Symbols that are letters in swe7; the backslash only in MySQL.
+pub(crate) const SWE7_LETTERS: &[u8] = b"[\\]{}~^";
+
 impl Charset {
     /// All families, the usual one first; `Unknown` is none.
     pub(crate) const ALL: [Charset; 14] = [

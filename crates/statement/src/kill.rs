@@ -33,8 +33,8 @@ impl Scan {
     /// not known.
     pub fn kills(&self, sql: &[u8]) -> Vec<KillTarget> {
         match (&self.readings, self.may_kill) {
-            (Readings::One(mode), true) => find(sql, *mode).collect(),
-            (Readings::One(_), false) | (Readings::Several(_) | Readings::TooMany, _) => Vec::new(),
+            (Readings::One(mode), true) if !self.has_program => find(sql, *mode).collect(),
+            (Readings::One(_), _) | (Readings::Several(_) | Readings::TooMany, _) => Vec::new(),
         }
     }
 

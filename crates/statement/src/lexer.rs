@@ -4,6 +4,7 @@
 //! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS and CREATE LIBRARY … AS.
 
 use crate::Charset;
+use crate::charset::SWE7_LETTERS;
 use memchr::{memchr, memchr2, memmem};
 
 /// What decides how the same bytes are split.
@@ -357,12 +358,18 @@ impl<'a> Lexer<'a> {
                 (Kind::Number, self.exponent_end(self.run(start + 1, DIGIT)))
             }
             _ if class & IDENTIFIER != 0 => (Kind::Word, self.word_end(start)),
+            _ if self.mode.charset == Charset::Swe7 && SWE7_LETTERS.contains(&first) => {
+                (Kind::Word, self.word_end(start))
+            }
             _ => (Kind::Symbol(first), start + 1),
         }
     }
 
     #[inline]
     fn word_end(&self, start: usize) -> usize {
+        if self.mode.charset == Charset::Swe7 {
+            return self.word_end_by_character(start, IDENTIFIER);
+        }
         let end = self.run(start, IDENTIFIER);
         if self.is_plain || self.sql.get(start..end).is_none_or(<[u8]>::is_ascii) {
             end
@@ -374,7 +381,9 @@ impl<'a> Lexer<'a> {
     #[inline(never)]
     fn word_end_by_character(&self, start: usize, wanted: u8) -> usize {
         let mut end = start;
-        while let Some(byte) = self.at(end).filter(|&byte| class(byte) & wanted != 0) {
+        let swe7 = self.mode.charset == Charset::Swe7;
+        let is_part = |byte: u8| class(byte) & wanted != 0 || (swe7 && SWE7_LETTERS.contains(&byte));
+        while let Some(byte) = self.at(end).filter(|&byte| is_part(byte)) {
             match byte {
                 0..=0x7F => end += 1,
                 _ if self.space == Some(byte) => break,
@@ -525,7 +534,7 @@ impl Lexer<'_> {
         }
         if matches!(kind, Kind::Symbol(_)) {
             self.met.bracket |= first == b'[';
-            self.met.swe7_letter |= matches!(first, b'[' | b'\\' | b']' | b'{' | b'}' | b'~' | b'^');
+            self.met.swe7_letter |= SWE7_LETTERS.contains(&first);
         }
         let is_member = kind == Kind::Symbol(b'.') && self.identifier_end == start;
         let is_identifier = matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable);
@@ -594,7 +603,7 @@ impl Position {
 }
 
 fn is_plain(charset: Charset) -> bool {
-    charset.space().is_none() && !charset.is_multibyte()
+    charset.space().is_none() && !charset.is_multibyte() && charset != Charset::Swe7
 }
 
 /// Whether a code comment with this version is code. MariaDB skips those meant for MySQL 5.7 and later, which it is not.

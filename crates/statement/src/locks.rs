@@ -181,7 +181,7 @@ impl Scan {
     pub(crate) fn find_locks(&self, sql: &[u8]) -> LockEffects {
         let mut effects = self.readings.segments(sql).map(|segment| read(segment.lexer(sql)));
         match (&self.readings, effects.next()) {
-            (Readings::One(_), Some(effect)) => LockEffects { certain: effect, possible: effect },
+            (Readings::One(_), Some(effect)) if !self.has_program => LockEffects { certain: effect, possible: effect },
             (_, Some(first)) => effects.fold(LockEffects::beside(first), |all, effect| all.with(effect)),
             (_, None) => LockEffects { certain: LockEffect::RELEASES_ALL, possible: LockEffect::NONE },
         }
@@ -228,8 +228,8 @@ fn read(mut lexer: Lexer<'_>) -> LockEffect {
         }
         effect.statements = effect.statements.saturating_add(1);
         let statement = match stored(&mut lexer, &first) {
-            (Stored::Program, _) => break,
-            (Stored::View, last) => {
+            // What follows a `;` may be a part of its body, or a further statement.
+            (Stored::Program | Stored::View, last) => {
                 skip_from(&mut lexer, last);
                 continue;
             }

@@ -73,6 +73,8 @@ pub struct Scan {
     pub(crate) may_lock: bool,
     /// Some statement is a KILL.
     pub(crate) may_kill: bool,
+    /// A routine, trigger or event is created, whose body may go on behind a `;`.
+    pub(crate) has_program: bool,
     pub(crate) readings: Readings,
 }
 
@@ -224,6 +226,7 @@ impl Scan {
             locks: LockEffects::default(),
             may_lock: false,
             may_kill: false,
+            has_program: false,
             readings: Readings::One(mode),
         }
     }
@@ -300,6 +303,7 @@ impl Scan {
         self.takes_lock |= other.takes_lock;
         self.may_lock |= other.may_lock;
         self.may_kill |= other.may_kill;
+        self.has_program |= other.has_program;
     }
 
     /// What follows from the facts of all segments.

@@ -1,10 +1,10 @@
 //! Compares what a server did with our reading. A reading that is milder is a failure.
 
-use statement::Class;
+use statement::{Charset, Class};
 
 use crate::case::Case;
 use crate::evidence::{Access, Happened};
-use crate::reading::{Ambiguity, Reading, Remembered, Session, TableName, ambiguity_of};
+use crate::reading::{Reading, Remembered, Session, TableName, charset_of};
 use crate::world::{BEHIND_ROUTINES, VIEWS, schema};
 
 /// Ways in which a reading can be milder than the server.
@@ -55,7 +55,7 @@ pub struct Comparison<'a> {
     pub reading: &'a Reading,
     pub happened: &'a Happened,
     /// Character set and schema before the packet.
-    pub charset_before: Ambiguity,
+    pub charset_before: Charset,
     pub catalogue: Catalogue,
 }
 
@@ -163,16 +163,15 @@ impl Comparison<'_> {
             fail(Kind::Lock, format!("{:?} holds a lock that was not announced: {after:?}", self.reading.classes));
         }
         let held = self.reading.held;
-        let claimed = (held.tables && !after.table_lock && !after.global_lock)
-            || (held.global && !after.global_lock)
-            || (held.backup && !after.backup_lock);
-        if claimed {
+        let holds = after.table_lock || after.global_lock || after.backup_lock;
+        if held.blocks_others && !holds {
             fail(Kind::ClaimedLock, format!("{held:?} claimed, held is {after:?}"));
         }
     }
 
     /// Each statement that the server ran must have a fingerprint that the packet is known by.
     fn fingerprints(&self, fail: &mut dyn FnMut(Kind, String)) {
+        let Some(known) = &self.reading.fingerprints else { return };
         for event in self.happened.events.iter().filter(|event| event.level == 0 && !event.failed) {
             let is_own =
                 !event.name.starts_with("com/") && !event.name.starts_with("execute_") && event.name != "prepare_sql";
@@ -180,7 +179,7 @@ impl Comparison<'_> {
                 continue;
             }
             let own = self.session.fingerprints_of(&event.text);
-            if !own.iter().any(|own| self.reading.fingerprints.contains(own)) {
+            if !own.iter().any(|own| known.contains(own)) {
                 let text = String::from_utf8_lossy(&event.text);
                 fail(Kind::Fingerprint, format!("`{text}` ran, and no fingerprint of the packet is its own"));
                 return;
@@ -206,11 +205,12 @@ impl Comparison<'_> {
         }
         let believed = match self.reading.charset {
             Remembered::Unchanged => Some(self.charset_before),
-            Remembered::Known(ambiguity) => Some(ambiguity),
+            Remembered::Known(charset) => Some(charset),
             Remembered::Unknown => None,
         };
-        if believed == Some(Ambiguity::Plain) && ambiguity_of(&after.charset) == Ambiguity::Ambiguous {
-            fail(Kind::Charset, format!("a plain character set believed, {} is in use", after.charset));
+        let is = charset_of(&after.charset);
+        if let Some(believed) = believed.filter(|believed| *believed != is && *believed != Charset::Unknown) {
+            fail(Kind::Charset, format!("{believed:?} believed, {} is in use", after.charset));
         }
     }
 

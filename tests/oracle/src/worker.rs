@@ -11,7 +11,9 @@ use crate::case::{Case, Protocol, WORKER};
 use crate::client::{Address, Client, Reply, Shape};
 use crate::evidence::{BEGIN_MARK, Counts, END_MARK, Happened, history, probe, read_probe, split};
 use crate::proxy::Rule;
-use crate::reading::{Ambiguity, Answer, Reading, Session, ambiguity_of};
+use statement::Charset;
+
+use crate::reading::{Answer, Reading, Session, charset_of};
 use crate::verdict::{Catalogue, Comparison, Kind, Milder};
 use crate::world;
 
@@ -89,7 +91,7 @@ pub struct Spent {
 #[derive(Debug)]
 struct Run {
     session: Session,
-    charset: Ambiguity,
+    charset: Charset,
     replies: Vec<Reply>,
     probe: Reply,
     file_written: bool,
@@ -255,7 +257,7 @@ impl Worker {
         let probe = self.hostile.read_reply(Shape::Rows)?;
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
         self.elsewhere = !is_here;
-        let charset = ambiguity_of(&case.setup.charset);
+        let charset = charset_of(&case.setup.charset);
         Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
     }
 

@@ -186,7 +186,9 @@ impl<'a> Reader<'a> {
         }
         let rest = self.lexer.sql().get(at.offset..).unwrap_or_default();
         let candidates = Candidates::after(rest, mode, change);
-        if candidates.number() > 1 {
+        // A new mode begins a segment where it could matter: whatever reads the text again must change there too.
+        let differs = candidates.base().charset != mode.charset && !candidates.reads_alike(rest);
+        if candidates.number() > 1 || differs {
             return Some(Stopped { at, mode, change, too_often: false });
         }
         self.lexer.set_mode(candidates.base());

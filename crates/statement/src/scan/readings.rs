@@ -4,6 +4,7 @@
 //! the session does not know of itself (its character set after a reset, its ANSI_QUOTES), and a statement of the
 //! text that changes the mode for the statements behind it. From there on, each possible mode begins a segment of its own.
 
+use crate::charset::SWE7_LETTERS;
 use crate::lexer::{Met, Position};
 use crate::{Charset, CharsetChange, Extent, Lexer, Mode, Server};
 use memchr::{memchr, memchr2_iter, memmem};
@@ -101,7 +102,7 @@ impl Candidates {
         let charset = change.charset.map_or(mode.charset, CharsetChange::charset);
         let base = Mode { charset, ..mode };
         let unknown = change.sql_mode;
-        let letters = rest.iter().any(|byte| b"[\\]{}~^".contains(byte));
+        let letters = has_swe7_letters(rest);
         Candidates {
             base,
             backslash: unknown && memchr(b'\\', rest).is_some(),
@@ -114,6 +115,11 @@ impl Candidates {
 
     pub(crate) fn base(&self) -> Mode {
         self.base
+    }
+
+    /// Whether every character set reads the text alike.
+    pub(crate) fn reads_alike(&self, rest: &[u8]) -> bool {
+        rest.is_ascii() && !has_swe7_letters(rest)
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -150,6 +156,10 @@ impl Candidates {
         }
         mode
     }
+}
+
+fn has_swe7_letters(text: &[u8]) -> bool {
+    text.iter().any(|byte| SWE7_LETTERS.contains(byte))
 }
 
 fn may_be_mariadb(server: Server) -> bool {

@@ -415,9 +415,9 @@ impl Reader<'_> {
     fn create(&mut self, first: Token) -> Verb {
         let (kind, last) = stored(&mut self.lexer, &first);
         if kind == Stored::Program {
-            // What follows is its body, whatever it holds.
-            let end = self.lexer.by_ref().last().map(|token| token.end);
-            self.last_end = self.last_end.max(end.unwrap_or(0));
+            // What follows a `;` is a part of its body, or a further statement: it is read as if it were one.
+            self.scan.has_program = true;
+            self.scan.doubts |= Doubts::READINGS;
         }
         if let Some(last) = last.filter(|last| last.kind != SEMICOLON) {
             self.last_end = self.last_end.max(last.end);

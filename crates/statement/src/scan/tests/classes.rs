@@ -138,10 +138,10 @@ fn definitions_and_administration() {
             ("SET PASSWORD = 'x'", "ddl commits"),
             ("SET PASSWORD FOR u = 'x'", "ddl commits"),
             ("SET DEFAULT ROLE NONE TO u", "ddl commits"),
-            ("CREATE PROCEDURE p() BEGIN DELETE FROM t; COMMIT; END", "ddl commits"),
+            ("CREATE PROCEDURE p() BEGIN DELETE FROM t; COMMIT; END", "ddl ends commits crosses"),
             (
                 "CREATE DEFINER=a@b TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END; COMMIT",
-                "ddl commits",
+                "ddl ends commits crosses",
             ),
             ("CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ f('); COMMIT; $$", "ddl commits"),
             ("IMPORT TABLE FROM 'x'", "ddl commits"),
