@@ -307,7 +307,8 @@ impl Worker {
         self.reset_session();
         let history = history(&mut self.judge, self.thread, self.last_event)?;
         self.last_event = history.events.last().map_or(self.last_event, |event| event.id);
-        let packets = split(&history);
+        let texts: Vec<&[u8]> = cases.iter().map(|case| case.text.as_slice()).collect();
+        let packets = split(&history, &texts);
         self.spent.judging += started.elapsed();
         if packets.len() != cases.len() {
             self.dirty = true;
