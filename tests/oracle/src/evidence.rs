@@ -283,7 +283,8 @@ pub struct History {
     pub full: (bool, bool),
 }
 
-const RING: usize = 1024;
+/// Events that the server keeps of a thread, see `start_server`.
+const RING: usize = 512;
 
 fn text(value: Option<&Option<Vec<u8>>>) -> Option<String> {
     value?.as_ref().map(|value| String::from_utf8_lossy(value).into_owned())
@@ -344,8 +345,8 @@ pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
     Ok(history)
 }
 
-/// Splits a history into the packets of a batch, by the marks around each. A packet without both marks is missing.
-pub fn split(history: &History, texts: &[&[u8]]) -> Vec<(Vec<Event>, BTreeMap<(String, String), Access>, bool, bool)> {
+/// Splits a history into the packets of a batch, by the marks around each; what the replies tell is still to be added. A packet without both marks is missing.
+pub fn split(history: &History, texts: &[&[u8]]) -> Vec<Happened> {
     let mut packets = Vec::new();
     let mut start = None;
     let has = |event: &Event, mark: &str| {
@@ -364,12 +365,7 @@ pub fn split(history: &History, texts: &[&[u8]]) -> Vec<(Vec<Event>, BTreeMap<(S
     packets
 }
 
-fn packet(
-    history: &History,
-    begin: usize,
-    end: usize,
-    text: &[u8],
-) -> (Vec<Event>, BTreeMap<(String, String), Access>, bool, bool) {
+fn packet(history: &History, begin: usize, end: usize, text: &[u8]) -> Happened {
     let mut events: Vec<Event> = history.events[begin + 1..end].to_vec();
     for event in &mut events {
         event.explains = is_explain(event, text);
@@ -399,5 +395,5 @@ fn packet(
         }
     }
     let lost = history.full.1 && history.waits.first().is_none_or(|wait| wait.id > first);
-    (events, tables, slept, lost)
+    Happened { events, tables, slept, incomplete: lost, ..Happened::default() }
 }
