@@ -98,7 +98,8 @@ fn another_user_is_another_identity_and_a_fresh_session() {
     let mut raw = Raw::login_with(tollgate.address, APP, &with_attributes()).expect("a login");
     let old = prepare(&mut raw, "SELECT 1");
     assert_ne!(execute(&mut raw, old)[0], 0xFF);
-    assert_eq!(raw.value("SELECT GET_LOCK('change_user', 10)").as_deref(), Some("1"));
+    mysql.primary.root_sql("CREATE TABLE IF NOT EXISTS test.change_user (id INT)").expect("a table");
+    raw.value("LOCK TABLES test.change_user READ");
     raw.value("SELECT 'holding'");
     change(&mut raw, ETL, b"test").expect("an OK");
     assert_eq!(raw.value("SELECT CURRENT_USER()").as_deref(), Some("etl@%"));
@@ -126,8 +127,11 @@ fn a_refused_change_ends_what_was_open_too() {
     let asked = Asked::default();
     let tollgate = InProcess::start(&upstream(server), Arc::new(Recorder(Arc::clone(&asked))));
     let mut raw = Raw::login_with(tollgate.address, APP, &with_attributes()).expect("a login");
-    raw.value("BEGIN");
+    server.root_sql("CREATE TABLE IF NOT EXISTS test.refused_change (id INT)").expect("a table");
     assert_eq!(raw.value("SELECT GET_LOCK('refused_change', 10)").as_deref(), Some("1"));
+    raw.value("SET autocommit = 0");
+    raw.value("LOCK TABLES test.refused_change READ");
+    raw.value("SELECT COUNT(*) FROM test.refused_change");
     raw.value("SELECT 'before'");
     change(&mut raw, Login { user: ETL.user, password: "wrong" }, b"").expect_err("an ERR");
     assert_eq!(raw.value("SELECT IS_FREE_LOCK('refused_change')").as_deref(), Some("1"), "so the server says");

@@ -81,7 +81,7 @@ fn ten_thousand_prepared_statements_take_little() {
         }
     }
     let taken = watched.tollgate.resident().saturating_sub(before);
-    assert!(taken < COUNT as u64 * 512, "{taken} bytes for {COUNT} statements");
+    assert!(taken < COUNT as u64 * 640, "{taken} bytes for {COUNT} statements");
     client.command(0x17, &[&last[..], &[0, 1, 0, 0, 0]].concat());
     assert_eq!(client.read().expect("a result"), [1]);
     for _ in 0..4 {

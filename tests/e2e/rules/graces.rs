@@ -41,9 +41,8 @@ fn one_that_only_reads_and_never_commits_is_judged_again() {
 }
 
 /// Ways to hold locks, and to let go of them; every one may read the table meanwhile.
-const LOCKS: [(&str, &[&str], &[&str]); 4] = [
+const LOCKS: [(&str, &[&str], &[&str]); 3] = [
     ("table locks", &["LOCK TABLES test.graces WRITE"], &["UNLOCK TABLES"]),
-    ("a user-level lock", &["SELECT GET_LOCK('e2e-graces', 5)"], &["SELECT RELEASE_LOCK('e2e-graces')"]),
     ("rows", &["BEGIN", "INSERT INTO test.graces (batch) VALUES (7)"], &["COMMIT"]),
     (
         "rows of an XA transaction",

@@ -75,8 +75,8 @@ pub fn start_server(flavor: Flavor) -> Result<Server> {
     for argument in [
         "--skip-log-bin",
         "--innodb-flush-log-at-trx-commit=0",
-        "--performance-schema-events-statements-history-size=1024",
-        "--performance-schema-events-waits-history-size=1024",
+        "--performance-schema-events-statements-history-size=512",
+        "--performance-schema-events-waits-history-size=512",
         "--performance-schema-max-sql-text-length=4096",
         "--performance-schema-instrument=wait/io/socket/%=OFF",
         "--performance-schema-instrument=idle=OFF",

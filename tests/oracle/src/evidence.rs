@@ -11,6 +11,8 @@ use crate::client::Reply;
 #[derive(Debug, Clone)]
 pub struct Event {
     pub id: u64,
+    /// It only shows the plan of a statement.
+    pub explains: bool,
     /// Such as `insert_select`, without `statement/sql/`; `sp/stmt` and `com/Execute` keep their family.
     pub name: String,
     pub text: Vec<u8>,
@@ -102,7 +104,7 @@ impl Happened {
         ];
         self.events.iter().any(|event| {
             !event.failed
-                && !is_explain(event)
+                && !event.explains
                 && (WRITES.contains(&event.name.as_str()) || (is_by_text(event) && starts(event, &WRITE_WORDS)))
         })
     }
@@ -128,18 +130,24 @@ const DDL_WORDS: [&str; 5] = ["CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME"];
 
 /// EXPLAIN of a statement, which opens its tables and reads at most a row that it needs for the plan. EXPLAIN ANALYZE
 /// runs the statement. The text is the server's own, so only what may stand in front of its first word is passed over.
-fn is_explain(event: &Event) -> bool {
-    let mut words = Words { rest: &event.text };
-    let first = words.next().unwrap_or_default();
-    if !["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes())) {
-        return false;
-    }
-    !words.next().is_some_and(|second| second.eq_ignore_ascii_case(b"ANALYZE"))
+///
+/// The server cuts the text at bytes that are no characters; where that leaves no word, the packet's own text stands in.
+fn is_explain(event: &Event, packet: &[u8]) -> bool {
+    let has_words = Words { rest: &event.text, mariadb: false }.next().is_some();
+    let text = if has_words { &event.text } else { packet };
+    [false, true].into_iter().any(|mariadb| {
+        let mut words = Words { rest: text, mariadb };
+        let first = words.next().unwrap_or_default();
+        let explains = ["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes()));
+        explains && !words.next().is_some_and(|second| second.eq_ignore_ascii_case(b"ANALYZE"))
+    })
 }
 
 /// Words of a text, comments passed over. Versioned comments count as code.
 struct Words<'a> {
     rest: &'a [u8],
+    /// `/*M!` begins code and no comment.
+    mariadb: bool,
 }
 
 impl<'a> Iterator for Words<'a> {
@@ -154,7 +162,8 @@ impl<'a> Iterator for Words<'a> {
             };
             self.rest = match self.rest {
                 [] => return None,
-                [b'/', b'*', b'!', rest @ ..] | [b'/', b'*', b'M', b'!', rest @ ..] => {
+                [b'/', b'*', b'M', b'!', rest @ ..] if self.mariadb => rest,
+                [b'/', b'*', b'!', rest @ ..] => {
                     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                     &rest[digits..]
                 }
@@ -189,7 +198,7 @@ fn is_ddl(event: &Event) -> bool {
 
 /// Whether the text that the server ran begins with one of these words.
 fn starts(event: &Event, words: &[&str]) -> bool {
-    let word = Words { rest: &event.text }.next().unwrap_or_default();
+    let word = Words { rest: &event.text, mariadb: true }.next().unwrap_or_default();
     words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
@@ -274,7 +283,8 @@ pub struct History {
     pub full: (bool, bool),
 }
 
-const RING: usize = 1024;
+/// Events that the server keeps of a thread, see `start_server`.
+const RING: usize = 512;
 
 fn text(value: Option<&Option<Vec<u8>>>) -> Option<String> {
     value?.as_ref().map(|value| String::from_utf8_lossy(value).into_owned())
@@ -299,6 +309,7 @@ pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
         let name = name.strip_prefix("statement/").unwrap_or(&name);
         history.events.push(Event {
             id: number(row.first()),
+            explains: false,
             name: name.strip_prefix("sql/").unwrap_or(name).to_owned(),
             text: row.get(2).and_then(Clone::clone).unwrap_or_default(),
             routine: text(row.get(3)),
@@ -334,8 +345,8 @@ pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
     Ok(history)
 }
 
-/// Splits a history into the packets of a batch, by the marks around each. A packet without both marks is missing.
-pub fn split(history: &History) -> Vec<(Vec<Event>, BTreeMap<(String, String), Access>, bool, bool)> {
+/// Splits a history into the packets of a batch, by the marks around each; what the replies tell is still to be added. A packet without both marks is missing.
+pub fn split(history: &History, texts: &[&[u8]]) -> Vec<Happened> {
     let mut packets = Vec::new();
     let mut start = None;
     let has = |event: &Event, mark: &str| {
@@ -347,17 +358,21 @@ pub fn split(history: &History) -> Vec<(Vec<Event>, BTreeMap<(String, String), A
         } else if has(event, END_MARK)
             && let Some(begin) = start.take()
         {
-            packets.push(packet(history, begin, at));
+            let text = texts.get(packets.len()).copied().unwrap_or_default();
+            packets.push(packet(history, begin, at, text));
         }
     }
     packets
 }
 
-fn packet(history: &History, begin: usize, end: usize) -> (Vec<Event>, BTreeMap<(String, String), Access>, bool, bool) {
-    let events: Vec<Event> = history.events[begin + 1..end].to_vec();
+fn packet(history: &History, begin: usize, end: usize, text: &[u8]) -> Happened {
+    let mut events: Vec<Event> = history.events[begin + 1..end].to_vec();
+    for event in &mut events {
+        event.explains = is_explain(event, text);
+    }
     let (first, last) = (history.events[begin].id, history.events[end].id);
     let top: BTreeSet<u64> = events.iter().filter(|event| event.level == 0).map(|event| event.id).collect();
-    let explains: BTreeSet<u64> = events.iter().filter(|event| is_explain(event)).map(|event| event.id).collect();
+    let explains: BTreeSet<u64> = events.iter().filter(|event| event.explains).map(|event| event.id).collect();
     let mut tables: BTreeMap<(String, String), Access> = BTreeMap::new();
     let mut slept = false;
     for wait in history.waits.iter().filter(|wait| wait.id > first && wait.id < last) {
@@ -380,5 +395,5 @@ fn packet(history: &History, begin: usize, end: usize) -> (Vec<Event>, BTreeMap<
         }
     }
     let lost = history.full.1 && history.waits.first().is_none_or(|wait| wait.id > first);
-    (events, tables, slept, lost)
+    Happened { events, tables, slept, incomplete: lost, ..Happened::default() }
 }

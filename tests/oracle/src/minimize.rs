@@ -14,11 +14,12 @@ pub fn minimize(worker: &mut Worker, case: &Case, kind: Kind) -> Result<Option<(
     let mut search = Search { worker, kind, budget: BUDGET };
     let Some(mut failure) = search.fails(case)? else { return Ok(None) };
     let mut best = case.clone();
-    let mut simpler = Vec::new();
-    simpler.push(Setup { before: String::new(), ..best.setup.clone() });
-    simpler.push(Setup::usual());
-    simpler.push(Setup { charset: "utf8mb4".into(), before: String::new(), ..best.setup.clone() });
-    simpler.push(Setup { sql_mode: String::new(), before: String::new(), ..best.setup.clone() });
+    let simpler = [
+        Setup { before: String::new(), ..best.setup.clone() },
+        Setup::usual(),
+        Setup { charset: "utf8mb4".into(), before: String::new(), ..best.setup.clone() },
+        Setup { sql_mode: String::new(), before: String::new(), ..best.setup.clone() },
+    ];
     for setup in simpler {
         let candidate = Case { setup, ..best.clone() };
         search.keep(&mut best, candidate, &mut failure)?;
