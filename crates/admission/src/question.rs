@@ -36,7 +36,12 @@ pub(crate) enum DefaultSchema {
 
 impl DefaultSchema {
     pub(crate) fn of_login(database: Option<&[u8]>) -> DefaultSchema {
-        database.map_or(DefaultSchema::None, |name| DefaultSchema::Known(name.into()))
+        database.map_or(DefaultSchema::None, DefaultSchema::named)
+    }
+
+    /// By a name as the client sends it. What other bytes mean depends on its character set.
+    pub(crate) fn named(name: &[u8]) -> DefaultSchema {
+        if name.is_ascii() { DefaultSchema::Known(name.into()) } else { DefaultSchema::Unknown }
     }
 
     pub(crate) fn as_known(&self) -> Schema<'_> {

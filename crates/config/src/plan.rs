@@ -246,7 +246,8 @@ impl Default for Limits {
             login_time: Duration::from_secs(10),
             login_size: 96 * 1024,
             upstream_logins: 64,
-            inspect: 64 * 1024,
+            // An extended INSERT of mysqldump has up to 1 MiB.
+            inspect: 1 << 20,
         }
     }
 }

@@ -16,7 +16,7 @@ fn charset_follows_what_the_server_confirmed() {
         (Charset::Plain, "SET NAMES gbk", true, Charset::Gbk),
         (Charset::Plain, "SET NAMES gbk", false, Charset::Plain),
         (Charset::Plain, "SET NAMES gbk; SELECT nothing", false, Charset::Unknown),
-        (Charset::Gbk, "SET NAMES utf8mb4", true, Charset::Plain),
+        (Charset::Gbk, "SET NAMES utf8mb4", true, Charset::Utf8),
         (Charset::Gbk, "SET NAMES utf8mb4", false, Charset::Gbk),
         (Charset::Plain, "SET NAMES @x", false, Charset::Unknown),
         (Charset::Plain, "EXECUTE s", true, Charset::Unknown),

@@ -6,8 +6,10 @@
 /// after `--`, and before a backslash in a string, under every character set that a client may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Charset {
-    /// Every byte above 0x7F is part of a word: utf8mb4, utf8mb3, ascii, binary, cp1251 and most others.
+    /// utf8mb4 and utf8mb3. Every byte above 0x7F is part of a word, and names can be compared with those of rules.
     #[default]
+    Utf8,
+    /// Read like UTF-8, but names in it are others: ascii, binary, cp1251, euckr, ujis and most others.
     Plain,
     /// 0xA0 is a space: latin1, latin2, latin5, greek, dec8, armscii8, geostd8.
     Latin,
@@ -52,10 +54,12 @@ impl CharsetChange {
     }
 }
 
+const UTF8: [&str; 3] = ["utf8", "utf8mb3", "utf8mb4"];
+
 /// Character sets that are [`Charset::Plain`].
-const PLAIN: [&str; 16] = [
+const PLAIN: [&str; 13] = [
     "ascii", "binary", "cp1251", "cp1256", "cp1257", "eucjpms", "euckr", "gb2312", "koi8r", "koi8u", "macce", "tis620",
-    "ujis", "utf8", "utf8mb3", "utf8mb4",
+    "ujis",
 ];
 
 const OTHERS: [(&str, Charset); 22] = [
@@ -88,7 +92,8 @@ pub(crate) const SWE7_LETTERS: &[u8] = b"[\\]{}~^";
 
 impl Charset {
     /// All families, the usual one first; `Unknown` is none.
-    pub(crate) const ALL: [Charset; 14] = [
+    pub(crate) const ALL: [Charset; 15] = [
+        Charset::Utf8,
         Charset::Plain,
         Charset::Latin,
         Charset::Dos,
@@ -108,6 +113,9 @@ impl Charset {
     /// `None` for a name that no server has as a client's character set.
     pub fn named(name: &[u8]) -> Option<Charset> {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        if UTF8.into_iter().any(is) {
+            return Some(Charset::Utf8);
+        }
         if PLAIN.into_iter().any(is) {
             return Some(Charset::Plain);
         }
@@ -133,12 +141,19 @@ impl Charset {
             28 | 87 => Charset::Gbk,
             248..=250 => Charset::Gb18030,
             13 | 88 | 95 | 96 => Charset::Sjis,
+            33 | 45 | 46 | 76 | 83 | 192..=247 | 255..=323 => Charset::Utf8,
             0 | 35 | 54..=56 | 60..=62 | 90 | 100..=183 => Charset::Unknown,
             // MariaDB's collations without padding are 1024 more, its newer ones 2048 and above.
-            1024..=1279 => Charset::of_collation(collation - 1024),
-            1280.. => Charset::Unknown,
+            1024..=1347 => Charset::of_collation(collation - 1024),
+            324.. => Charset::Unknown,
             _ => Charset::Plain,
         }
+    }
+
+    /// Whether a name of these bytes is what it is in UTF-8, in which the names of rules are. In another set the server would make
+    /// another name of it, and it drops bytes that are no characters.
+    pub(crate) fn keeps_name(self, name: &[u8]) -> bool {
+        name.is_ascii() || (self == Charset::Utf8 && std::str::from_utf8(name).is_ok())
     }
 
     /// The byte above 0x7F that is a space.
@@ -146,7 +161,8 @@ impl Charset {
         match self {
             Charset::Latin | Charset::Cp1250 | Charset::Hebrew | Charset::Latin7 => Some(0xA0),
             Charset::Dos => Some(0xFF),
-            Charset::Plain
+            Charset::Utf8
+            | Charset::Plain
             | Charset::Cp850
             | Charset::Hp8
             | Charset::Macroman
@@ -171,7 +187,8 @@ impl Charset {
                 matches!(byte, 0x81 | 0x83 | 0x88 | 0x8A | 0x8C | 0x90 | 0x98 | 0x9A | 0x9C | 0x9F..=0xA1 | 0xA5)
             }
             Charset::Macroman => matches!(byte, 0x80 | 0xCB | 0xE5),
-            Charset::Plain
+            Charset::Utf8
+            | Charset::Plain
             | Charset::Swe7
             | Charset::Big5
             | Charset::Gbk
@@ -185,7 +202,8 @@ impl Charset {
     pub fn is_multibyte(self) -> bool {
         match self {
             Charset::Big5 | Charset::Gbk | Charset::Gb18030 | Charset::Sjis => true,
-            Charset::Plain
+            Charset::Utf8
+            | Charset::Plain
             | Charset::Latin
             | Charset::Dos
             | Charset::Cp850
@@ -210,7 +228,8 @@ impl Charset {
             },
             Charset::Big5 => matches!((first, second), (0xA1..=0xF9, 0x40..=0x7E | 0xA1..=0xFE)),
             Charset::Sjis => matches!((first, second), (0x81..=0x9F | 0xE0..=0xFC, 0x40..=0x7E | 0x80..=0xFC)),
-            Charset::Plain
+            Charset::Utf8
+            | Charset::Plain
             | Charset::Latin
             | Charset::Dos
             | Charset::Cp850
@@ -233,9 +252,10 @@ mod tests {
     #[test]
     fn names_and_collations_agree() {
         for (name, collation, charset) in [
-            ("utf8mb4", 255, Charset::Plain),
-            ("UTF8MB4", 45, Charset::Plain),
-            ("utf8", 33, Charset::Plain),
+            ("utf8mb4", 255, Charset::Utf8),
+            ("cp1251", 51, Charset::Plain),
+            ("UTF8MB4", 45, Charset::Utf8),
+            ("utf8", 33, Charset::Utf8),
             ("latin1", 8, Charset::Latin),
             ("cp866", 36, Charset::Dos),
             ("gbk", 28, Charset::Gbk),

@@ -116,7 +116,8 @@ impl Scan {
             Readings::One(mode) => Some(fingerprint(sql, *mode)),
             Readings::Several(_) | Readings::TooMany => None,
         };
-        let mut found = Fingerprints { whole, each: Box::default(), complete: self.text_is_known() };
+        let mut found =
+            Fingerprints { whole, each: Box::default(), complete: self.text_is_known() && !self.has_odd_names(sql) };
         if self.statements > 1 || whole.is_none() {
             let mut each = Vec::new();
             for segment in self.readings.segments(sql) {

@@ -56,6 +56,11 @@ impl Parsed {
         Parsed { outcome: Outcome::Failed, tables: Box::default(), calls: BTreeSet::new(), foreign_functions: true }
     }
 
+    /// The names are not what they seem.
+    fn unsure(self) -> Parsed {
+        Parsed { outcome: Outcome::Failed, tables: Box::default(), ..self }
+    }
+
     fn with(mut self, other: &Parsed) -> Parsed {
         if self.outcome == Outcome::Failed || other.outcome == Outcome::Failed {
             self.outcome = Outcome::Failed;

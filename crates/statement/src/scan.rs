@@ -20,7 +20,7 @@ pub(crate) use self::readings::{Readings, Segment};
 use self::readings::Candidates;
 use crate::lexer::{Met, Position};
 use crate::locks::LockEffects;
-use crate::{CharsetChange, Class, Classes, Mode, Shapes};
+use crate::{CharsetChange, Class, Classes, Kind, Mode, Shapes};
 use bitflags::bitflags;
 use std::ops::Range;
 
@@ -340,6 +340,20 @@ impl Scan {
         self.leading = 0..0;
         self.trailing = self.trailing.end..self.trailing.end;
         self.infix = None;
+    }
+
+    /// Whether a name in the text is another for the server than its bytes say, because of its character set.
+    pub(crate) fn has_odd_names(&self, sql: &[u8]) -> bool {
+        let is_odd = |segment: Segment| {
+            let mut lexer = segment.lexer(sql);
+            let charset = segment.mode.charset;
+            std::iter::from_fn(move || lexer.next().map(|token| (token.kind, lexer.text(&token)))).any(
+                |(kind, text)| {
+                    matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable) && !charset.keeps_name(text)
+                },
+            )
+        };
+        !sql.is_ascii() && self.readings.segments(sql).any(is_odd)
     }
 
     /// The mode in which the text, or its first part, is read.

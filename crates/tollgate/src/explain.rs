@@ -65,13 +65,16 @@ struct Session {
     /// The schema in use.
     #[arg(long)]
     schema: Option<String>,
+    /// The client's character set [default: utf8mb4].
+    #[arg(long)]
+    charset: Option<String>,
     /// In a transaction that has only read so far.
     #[arg(long)]
     in_transaction: bool,
     /// With autocommit=0.
     #[arg(long)]
     no_autocommit: bool,
-    /// Under LOCK TABLES, GET_LOCK or XA.
+    /// Under LOCK TABLES or another lock that others wait for.
     #[arg(long)]
     holds_locks: bool,
 }
@@ -106,6 +109,7 @@ impl Explain {
             "attrs": object(&who.attr),
             "query_attrs": object(&who.query_attr),
             "schema": session.schema,
+            "charset": session.charset,
             "in_transaction": session.in_transaction,
             "autocommit": !session.no_autocommit,
             "holds_locks": session.holds_locks,

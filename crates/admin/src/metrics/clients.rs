@@ -43,6 +43,7 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
         "Statements of clients of whom nothing is known that `identity.name` makes a name of.",
     )
     .put(&[], forgotten.unattributed + unattributed.map(|(_, counted)| counted.seen).sum::<u64>());
+    doubts(text, keeper);
     identities(text, keeper);
     decisions(text, all());
     clients.sort_by_key(|(_, counted)| Reverse(counted.seen));
@@ -54,6 +55,15 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
             let user = String::from_utf8_lossy(client.user.as_deref().unwrap_or_default());
             metric.put(&[("client", client.name.as_str()), ("user", &user)], value(counted));
         }
+    }
+}
+
+fn doubts(text: &mut Text, keeper: &Gatekeeper) {
+    let help = "Statements of which some fact is not certain, by the reason: restricting rules then match what may be, and \
+                favouring ones do not. A statement may count for several reasons.";
+    let mut metric = text.about(Kind::Counter, "statements_doubtful_total", help);
+    for (reason, count) in keeper.doubtful_statements() {
+        metric.put(&[("reason", reason)], count);
     }
 }
 

@@ -68,7 +68,10 @@ impl UnderWay {
 
     /// As COM_INIT_DB has it.
     pub(super) fn use_schema(&mut self, name: &[u8]) {
-        self.schema = Some(SchemaChange::Used(name.into()));
+        self.schema = Some(match DefaultSchema::named(name) {
+            DefaultSchema::Known(name) => SchemaChange::Used(name),
+            DefaultSchema::None | DefaultSchema::Unknown => SchemaChange::MaybeUsed,
+        });
     }
 
     pub(super) fn rename(&mut self, change: Change) {

@@ -54,7 +54,7 @@ fn defaults() -> Plan {
             login_time: Duration::from_secs(10),
             login_size: 98_304,
             upstream_logins: 64,
-            inspect: 65_536,
+            inspect: 1 << 20,
         },
         probe: None,
         drain: Drain { wait: Duration::from_secs(10), deadline: Duration::from_secs(60) },

@@ -189,7 +189,9 @@ fn relevant_charsets(text: &[u8], charset: Charset, letters: bool) -> u16 {
             .any(|at| text.get(at + 2).is_some_and(|&byte| byte >= 0x80 && charset.ends_dashes(byte)))
     };
     let differs = |charset: Charset| match charset {
-        Charset::Plain => true,
+        Charset::Utf8 => true,
+        // Read alike, and names of neither are believed.
+        Charset::Plain => false,
         Charset::Swe7 => letters,
         Charset::Latin | Charset::Dos => has_space(charset.space()) || dashes(charset),
         Charset::Big5 | Charset::Gbk | Charset::Gb18030 | Charset::Sjis => pairs,

@@ -283,9 +283,8 @@ impl Reader<'_> {
         let second = self.next();
         if let Some(name) = second.filter(|name| matches!(name.kind, Kind::Word | Kind::QuotedWord | Kind::String)) {
             let third = self.next();
-            if Self::ends_here(third) {
-                self.scan.schema = Some(name.start..name.end);
-            }
+            let is_plain = self.lexer.mode().charset.keeps_name(self.lexer.text(&name));
+            self.scan.schema = (Self::ends_here(third) && is_plain).then_some(name.start..name.end);
             return Verb::control(third);
         }
         Verb::control(second)

@@ -62,7 +62,7 @@ fn character_sets() {
     let to = |charset| Some(CharsetChange::To(charset));
     let unknown = Some(CharsetChange::Unknown);
     for (sql, expected) in [
-        ("SET NAMES utf8mb4", to(Charset::Plain)),
+        ("SET NAMES utf8mb4", to(Charset::Utf8)),
         ("SET NAMES 'GBK'", to(Charset::Gbk)),
         ("set names `big5` collate big5_bin", to(Charset::Big5)),
         ("SET CHARACTER SET sjis", to(Charset::Sjis)),
@@ -75,7 +75,7 @@ fn character_sets() {
         ("SET \"character_set_client\" = gbk", to(Charset::Gbk)),
         ("SET @x = 1, sql_mode = f(1, 2), NAMES gbk", to(Charset::Gbk)),
         ("SELECT 1; SET NAMES gbk", to(Charset::Gbk)),
-        ("SET NAMES gbk; SET NAMES utf8", to(Charset::Plain)),
+        ("SET NAMES gbk; SET NAMES utf8", to(Charset::Utf8)),
         ("/*!40101 SET NAMES gbk */", to(Charset::Gbk)),
         ("SET NAMES DEFAULT", unknown),
         ("SET character_set_client = @x", unknown),
