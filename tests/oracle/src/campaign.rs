@@ -113,12 +113,21 @@ pub fn run(server: &Server, plan: Plan) -> Result<Report> {
 pub fn run_proxy(server: &Server, plan: &Plan) -> Result<Option<Report>> {
     let mut all = Report { coverage: Coverage::default(), findings: Vec::new(), elapsed: Duration::ZERO };
     prepare(server, plan)?;
-    for rule in Rule::ALL {
+    for (rule, number) in Rule::ALL.into_iter().zip(0_u64..) {
         let Some(proxy) = Proxy::start(server, rule, plan.workers)? else { return Ok(None) };
         proxy.check(rule)?;
-        let part = Plan { packets: plan.packets / Rule::ALL.len() as u64, ..plan.clone() };
+        let part = Plan {
+            packets: plan.packets / Rule::ALL.len() as u64,
+            seed: plan.seed.wrapping_add(number),
+            ..plan.clone()
+        };
         let report = run_through(server, part, Through::Proxy(proxy.address.clone(), rule))?;
-        println!("rule {}: {} of {} packets passed it", rule.name(), report.findings.len(), report.coverage.packets);
+        println!(
+            "rule {}: {} packets, {} distinct ones passed it",
+            rule.name(),
+            report.coverage.packets,
+            report.findings.len()
+        );
         all.coverage.add(&report.coverage);
         all.findings.extend(report.findings);
         all.elapsed += report.elapsed;

@@ -209,16 +209,7 @@ impl Worker {
     fn run_one(&mut self, case: &Case) -> Result<Run> {
         let text = for_worker(&case.text, self.number);
         let schema = world::schema(self.number);
-        let end = match &self.place.through {
-            Through::Directly => {
-                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
-                let is_asked =
-                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
-                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
-            }
-            // A rule may refuse the probe, and never this.
-            Through::Proxy(..) => format!("DO '{END_MARK}'"),
-        };
+        let end = self.end(case, &text);
         let client = &mut self.hostile;
         client.push(RESET, b"");
         if self.elsewhere {
@@ -261,6 +252,20 @@ impl Worker {
         self.elsewhere = !is_here;
         let charset = charset_of(&case.setup.charset);
         Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
+    }
+
+    /// The query behind a packet.
+    fn end(&self, case: &Case, text: &[u8]) -> String {
+        match &self.place.through {
+            Through::Directly => {
+                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
+                let is_asked =
+                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
+                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
+            }
+            // A rule may refuse the probe, and never this.
+            Through::Proxy(..) => format!("DO '{END_MARK}'"),
+        }
     }
 
     fn execute(&mut self, end: &str) -> Result<Vec<Reply>> {
@@ -327,46 +332,51 @@ impl Worker {
             }
             return Ok(outcomes);
         }
-        let mut outcomes = Vec::new();
-        for ((case, run), seen) in cases.iter().zip(runs).zip(packets) {
-            let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
-            let error = run.replies.iter().find_map(|reply| reply.error.clone());
-            let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
-            let happened = Happened {
-                succeeded,
-                error,
-                in_transaction: status & IN_TRANSACTION != 0,
-                after: read_probe(&run.probe),
-                file_written: run.file_written,
-                ..seen
-            };
-            self.broken |=
-                happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
-            self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
-            let text = for_worker(&case.text, self.number);
-            let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
-            let reading = run.session.read(&text, answer);
-            let failures = match &self.place.through {
-                Through::Directly => {
-                    let comparison = Comparison {
-                        case,
-                        worker: self.number,
-                        session: &run.session,
-                        reading: &reading,
-                        happened: &happened,
-                        charset_before: run.charset,
-                        catalogue: self.place.catalogue,
-                    };
-                    comparison.failures()
-                }
-                Through::Proxy(_, rule) => {
-                    let passed = rule.passed(case, &happened, &run.session, self.place.catalogue);
-                    passed.map(|detail| Milder { kind: Kind::Rule, detail }).into_iter().collect()
-                }
-            };
-            outcomes.push(Outcome { happened: Some(happened), failures, reading: Some(reading) });
+        let judged = cases.iter().zip(runs).zip(packets);
+        Ok(judged.map(|((case, run), seen)| self.outcome(case, &run, seen)).collect())
+    }
+
+    /// Adds the replies to the evidence, and compares.
+    fn outcome(&mut self, case: &Case, run: &Run, seen: Happened) -> Outcome {
+        let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
+        let error = run.replies.iter().find_map(|reply| reply.error.clone());
+        let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
+        let happened = Happened {
+            succeeded,
+            error,
+            in_transaction: status & IN_TRANSACTION != 0,
+            after: read_probe(&run.probe),
+            file_written: run.file_written,
+            ..seen
+        };
+        self.broken |= happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
+        self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
+        let text = for_worker(&case.text, self.number);
+        let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
+        let reading = run.session.read(&text, answer);
+        let failures = self.failures(case, run, &reading, &happened);
+        Outcome { happened: Some(happened), failures, reading: Some(reading) }
+    }
+
+    fn failures(&self, case: &Case, run: &Run, reading: &Reading, happened: &Happened) -> Vec<Milder> {
+        match &self.place.through {
+            Through::Directly => {
+                let comparison = Comparison {
+                    case,
+                    worker: self.number,
+                    session: &run.session,
+                    reading,
+                    happened,
+                    charset_before: run.charset,
+                    catalogue: self.place.catalogue,
+                };
+                comparison.failures()
+            }
+            Through::Proxy(_, rule) => {
+                let passed = rule.passed(case, happened, &run.session, self.place.catalogue);
+                passed.map(|detail| Milder { kind: Kind::Rule, detail }).into_iter().collect()
+            }
         }
-        Ok(outcomes)
     }
 }
 
