@@ -75,6 +75,8 @@ pub struct Scan {
     pub(crate) may_kill: bool,
     /// A routine, trigger or event is created, whose body may go on behind a `;`.
     pub(crate) has_program: bool,
+    /// A sequence is used, which is a table that the parser does not know.
+    pub(crate) has_sequence: bool,
     pub(crate) readings: Readings,
 }
 
@@ -227,6 +229,7 @@ impl Scan {
             may_lock: false,
             may_kill: false,
             has_program: false,
+            has_sequence: false,
             readings: Readings::One(mode),
         }
     }
@@ -304,6 +307,7 @@ impl Scan {
         self.may_lock |= other.may_lock;
         self.may_kill |= other.may_kill;
         self.has_program |= other.has_program;
+        self.has_sequence |= other.has_sequence;
     }
 
     /// What follows from the facts of all segments.

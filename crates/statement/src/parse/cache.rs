@@ -39,7 +39,7 @@ impl ParseCache {
     pub fn get_or_parse(&self, scan: &Scan, sql: &[u8]) -> Arc<Parsed> {
         match &scan.readings {
             Readings::TooMany => Arc::new(Parsed::unknown()),
-            Readings::One(_) | Readings::Several(_) if scan.has_odd_names(sql) => {
+            Readings::One(_) | Readings::Several(_) if scan.has_sequence || scan.has_odd_names(sql) => {
                 Arc::new(parse_all(scan, sql).unsure())
             }
             Readings::One(mode) if scan.statements <= 1 && scan.text_is_known() => self.one(scan, sql, *mode),

@@ -69,6 +69,7 @@ impl Walk {
     }
 
     fn table(&mut self, name: &ObjectName) {
+        self.names.is_complete &= !name.0.iter().filter_map(|part| part.as_ident()).any(is_misread);
         let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident()).map(lower);
         if let Some(name) = parts.next() {
             self.add(parts.next(), name);
@@ -172,6 +173,7 @@ impl Visitor for Walk {
         | TableFactor::Derived { alias: Some(alias), .. }
         | TableFactor::JsonTable { alias: Some(alias), .. } = factor
         {
+            self.names.is_complete &= !is_misread(&alias.name);
             self.names.aliases.insert(lower(&alias.name));
         }
         if let TableFactor::JsonTable { .. } = factor {
@@ -188,6 +190,33 @@ impl Visitor for Walk {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Reserved words that stand between a verb and its tables, or between tables: where the parser takes one for a name, it has
+/// misread the statement.
+const NEVER_TABLES: [&str; 18] = [
+    "cross",
+    "delayed",
+    "force",
+    "from",
+    "high_priority",
+    "ignore",
+    "inner",
+    "join",
+    "lateral",
+    "left",
+    "low_priority",
+    "natural",
+    "partition",
+    "right",
+    "set",
+    "straight_join",
+    "use",
+    "using",
+];
+
+fn is_misread(name: &Ident) -> bool {
+    name.quote_style.is_none() && NEVER_TABLES.iter().any(|word| name.value.eq_ignore_ascii_case(word))
 }
 
 fn lower(name: &Ident) -> String {

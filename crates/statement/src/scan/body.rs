@@ -29,6 +29,8 @@ pub(super) struct Found {
     pub(super) qualified: bool,
     /// GET_LOCK and its like.
     pub(super) takes_lock: bool,
+    /// A value of a sequence, which is a table that no parser here knows.
+    pub(super) sequence: bool,
     /// A call that takes or releases such a lock.
     pub(super) lock_call: bool,
     pub(super) shapes: Shapes,
@@ -211,7 +213,9 @@ impl<'a> Body<'a> {
             self.keyword(keyword);
         } else if self.before[0] == Seen::DOT && self.text(token).eq_ignore_ascii_case(b"NEXTVAL") {
             // Oracle's way: `sequence.nextval`.
-            self.found.writes |= !matches!(self.server, Server::MySql(_));
+            let is_sequence = !matches!(self.server, Server::MySql(_));
+            self.found.writes |= is_sequence;
+            self.found.sequence |= is_sequence;
         }
         Seen::word(keyword)
     }
@@ -242,7 +246,10 @@ impl<'a> Body<'a> {
             Keyword::Share => self.found.locking |= after(Keyword::For),
             Keyword::Lock => self.found.locking = true,
             Keyword::File => self.found.writes |= after(Keyword::Into),
-            Keyword::Value if after(Keyword::Next) => self.found.writes = true,
+            Keyword::Value if after(Keyword::Next) => {
+                self.found.writes = true;
+                self.found.sequence = true;
+            }
             Keyword::Value | Keyword::Values | Keyword::Set if self.depth == 0 => self.arms.expect_none(),
             Keyword::Value | Keyword::Values | Keyword::Set => {}
             Keyword::Where => {
@@ -254,7 +261,10 @@ impl<'a> Body<'a> {
             Keyword::Regexp | Keyword::Like => self.found.pattern = true,
             Keyword::Insert | Keyword::Replace => self.target = self.before[0] == Seen::NOTHING,
             // PREVIOUS VALUE FOR a sequence, which is a table.
-            Keyword::For => self.found.table |= after(Keyword::Value),
+            Keyword::For => {
+                self.found.table |= after(Keyword::Value);
+                self.found.sequence |= after(Keyword::Value);
+            }
             Keyword::As
             | Keyword::Distinct
             | Keyword::Dual
@@ -372,6 +382,7 @@ impl<'a> Body<'a> {
             }
         }
         self.found.writes |= is_own && (is("NEXTVAL") || is("SETVAL"));
+        self.found.sequence |= is("NEXTVAL") || is("SETVAL") || is("LASTVAL");
         match () {
             () if is("CONCAT") || is("CONCAT_WS") => Parentheses::Concat,
             () if is("REPLACE") => Parentheses::Replace,

@@ -6,7 +6,7 @@ use super::verb::{Rest, Verb};
 use super::{CharsetChange, Class, Classes, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
 use crate::literal::unescaped;
 use crate::starts::SEMICOLON;
-use crate::{Extent, Lexer, Token};
+use crate::{Extent, Lexer, Server, Token};
 
 /// Hears the name of every call that may be of a stored or loaded function, in order, without quotes.
 pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
@@ -128,7 +128,11 @@ impl<'a> Reader<'a> {
     /// Adds a whole statement to the facts of the text.
     fn settle(&mut self, verb: &Verb, found: &Found) {
         let takes_lock = verb.takes_lock || found.takes_lock;
-        let class = class_of(verb, found).or_stricter(if takes_lock { Class::Write } else { Class::Control });
+        let class = class_of(verb, found, self.lexer.mode().server).or_stricter(if takes_lock {
+            Class::Write
+        } else {
+            Class::Control
+        });
         let matters = verb.rest != Rest::Irrelevant;
         let unsure = matters && found.foreign && class.or_stricter(Class::Call) != class;
         let is_free = !unsure
@@ -158,6 +162,7 @@ impl<'a> Reader<'a> {
             scan.transaction = verb.transaction;
         }
         self.passed_boundary |= verb.commits || verb.transaction != TransactionEffect::None;
+        scan.has_sequence |= found.sequence;
         self.lock_calls |= found.lock_call;
         self.last = Last { rest: verb.rest, class, shapes_are_settled: found.shapes_are_settled };
         if class == Class::Unparsed {
@@ -286,7 +291,7 @@ fn classes_of_cut(last: &Last) -> Option<Classes> {
     Some(classes.iter().copied().collect())
 }
 
-fn class_of(verb: &Verb, found: &Found) -> Class {
+fn class_of(verb: &Verb, found: &Found, server: Server) -> Class {
     let mut class = verb.class;
     let raise = |class: Class, when: bool, to: Class| if when { class.or_stricter(to) } else { class };
     match verb.rest {
@@ -303,7 +308,9 @@ fn class_of(verb: &Verb, found: &Found) -> Class {
             class = raise(class, found.locking, Class::Write);
         }
         Rest::Explain => {
-            class = raise(class, found.queries > 1 || found.foreign, Class::Read);
+            // MariaDB's EXPLAIN may materialise a view, and runs its functions then.
+            let views = found.table && !matches!(server, Server::MySql(_));
+            class = raise(class, found.queries > 1 || found.foreign || views, Class::Read);
             class = raise(class, found.locking && found.queries > 1, Class::Write);
         }
     }
