@@ -137,7 +137,14 @@ fn is_explain(event: &Event, packet: &[u8]) -> bool {
     let text = if has_words { &event.text } else { packet };
     [false, true].into_iter().any(|mariadb| {
         let mut words = Words { rest: text, mariadb };
-        let first = words.next().unwrap_or_default();
+        let mut first = words.next().unwrap_or_default();
+        // MariaDB's SET STATEMENT … FOR another statement.
+        if first.eq_ignore_ascii_case(b"SET")
+            && words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"STATEMENT"))
+            && words.any(|word| word.eq_ignore_ascii_case(b"FOR"))
+        {
+            first = words.next().unwrap_or_default();
+        }
         let explains = ["EXPLAIN", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word.as_bytes()));
         explains && !words.next().is_some_and(|second| second.eq_ignore_ascii_case(b"ANALYZE"))
     })

@@ -216,6 +216,10 @@ impl<'a> Body<'a> {
             let is_sequence = !matches!(self.server, Server::MySql(_));
             self.found.writes |= is_sequence;
             self.found.sequence |= is_sequence;
+        } else if self.before[0] == Seen::DOT && self.text(token).eq_ignore_ascii_case(b"CURRVAL") {
+            let is_sequence = !matches!(self.server, Server::MySql(_));
+            self.found.table |= is_sequence;
+            self.found.sequence |= is_sequence;
         }
         Seen::word(keyword)
     }

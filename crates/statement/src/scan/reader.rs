@@ -309,7 +309,7 @@ fn class_of(verb: &Verb, found: &Found, server: Server) -> Class {
         }
         Rest::Explain => {
             // MariaDB's EXPLAIN may materialise a view, and runs its functions then.
-            let views = found.table && !matches!(server, Server::MySql(_));
+            let views = (found.table || found.writes) && !matches!(server, Server::MySql(_));
             class = raise(class, found.queries > 1 || found.foreign || views, Class::Read);
             class = raise(class, found.locking && found.queries > 1, Class::Write);
         }
