@@ -45,6 +45,8 @@ pub enum WarningKind {
         field: Field,
         by: RuleId,
     },
+    /// It restricts only what certainly is of a class, so a routine or dynamic SQL escapes it.
+    NarrowClass,
     /// It is strict to whoever makes a claim, and a client that does not make it is not concerned.
     Escapable {
         key: Key,
@@ -72,6 +74,7 @@ impl Warning {
             | WarningKind::NotKnownAtLogin { .. }
             | WarningKind::Expired { .. }
             | WarningKind::AlwaysShielded { .. }
+            | WarningKind::NarrowClass
             | WarningKind::Escapable { .. }
             | WarningKind::UntrustedFavour { .. } => true,
             WarningKind::EscapableUnlessNamed { .. } | WarningKind::UntrustedFavourUnlessNamed { .. } => false,
@@ -114,6 +117,10 @@ impl fmt::Display for WarningKind {
             WarningKind::AlwaysShielded { field, by } => {
                 write!(f, "its {field} does nothing: rule {by} matches all that it matches, and owns it")
             }
+            WarningKind::NarrowClass => f.write_str(
+                "a client escapes `class: { exactly: … }` by a routine or by dynamic SQL: without `exactly`, what may be of the \
+                 class matches too",
+            ),
             WarningKind::Escapable { key } => {
                 write!(f, "a client escapes it by not saying {key}: match on user or address as well")
             }

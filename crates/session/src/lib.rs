@@ -48,7 +48,7 @@ pub struct TextEffect {
 
 impl TextEffect {
     pub fn of(scan: &Scan) -> TextEffect {
-        TextEffect { locks: scan.locks, charset: scan.charset, several: scan.statements > 1 }
+        TextEffect { locks: scan.locks, charset: scan.charset, several: scan.several }
     }
 
     /// Nothing of the session changes.

@@ -153,7 +153,12 @@ impl Charset {
     /// Whether a name of these bytes is what it is in UTF-8, in which the names of rules are. In another set the server would make
     /// another name of it, and it drops bytes that are no characters.
     pub(crate) fn keeps_name(self, name: &[u8]) -> bool {
-        name.is_ascii() || (self == Charset::Utf8 && std::str::from_utf8(name).is_ok())
+        self.keeps_text(name)
+    }
+
+    /// Whether these bytes are the same text in UTF-8.
+    pub fn keeps_text(self, text: &[u8]) -> bool {
+        text.is_ascii() || (self == Charset::Utf8 && std::str::from_utf8(text).is_ok())
     }
 
     /// The byte above 0x7F that is a space.

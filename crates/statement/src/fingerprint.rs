@@ -183,7 +183,11 @@ impl Sink for Hash {
         };
         // The length keeps two words apart from one; those of the same length modulo 2¹⁶ differ in their bytes.
         let header = [Tag::Word as u8, (text.len() & 0xFF) as u8, (text.len() >> 8 & 0xFF) as u8];
-        self.items.push_lower(header, text);
+        match self.words {
+            Words::Synonyms => self.items.push_lower(header, text),
+            // Names that differ by case may be two.
+            Words::AsWritten => header.into_iter().chain(text.iter().copied()).for_each(|byte| self.items.push(byte)),
+        }
     }
 
     fn symbol(&mut self, symbol: u8, joined: bool) {

@@ -167,9 +167,22 @@ const LIMIT: usize = 16 << 10;
 const SHORT: usize = 1 << 10;
 const STACK: usize = 64 << 20;
 
+/// Whether a definition may name tables that the walk does not visit: LIKE, REFERENCES, and UNION of MERGE tables.
+fn defines_by_others(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_any = |word: &str, any: &[&str]| any.iter().any(|one| word.eq_ignore_ascii_case(one));
+    let defines = words.next().is_some_and(|first| is_any(first, &["CREATE", "ALTER"]));
+    defines && words.any(|word| is_any(word, &["LIKE", "REFERENCES", "UNION", "EXCHANGE"]))
+}
+
 fn read(text: String) -> Option<Names> {
     let length = text.len();
-    let parse = move || Parser::parse_sql(&MySqlDialect {}, &text).ok().map(|statements| names(&statements));
+    let hides = defines_by_others(&text);
+    let parse = move || {
+        let mut names = names(&Parser::parse_sql(&MySqlDialect {}, &text).ok()?);
+        names.is_complete &= !hides;
+        Some(names)
+    };
     if length <= SHORT {
         return parse();
     }

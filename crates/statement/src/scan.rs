@@ -49,6 +49,8 @@ pub struct Scan {
     pub commits_implicitly: bool,
     /// The number of statements, empty ones aside. It stops at 255.
     pub statements: u8,
+    /// An error may be that of another statement than the first: there are several, or something behind a `;` that is none.
+    pub several: bool,
     /// What stands before the first token: white space, `;` and comments. Empty where two readings of the text differ.
     pub leading: Range<usize>,
     /// What stands after the last token of the last statement: white space, `;` and comments.
@@ -216,6 +218,7 @@ impl Scan {
             crosses_boundary: false,
             commits_implicitly: false,
             statements: 0,
+            several: false,
             leading: 0..sql.len(),
             trailing: sql.len()..sql.len(),
             infix: None,
@@ -312,6 +315,9 @@ impl Scan {
 
     /// What follows from the facts of all segments.
     fn finish(&mut self, sql: &[u8]) {
+        self.several = self.statements > 1
+            || ((self.charset.is_some() || self.changes_schema || self.may_lock)
+                && memchr::memchr(b';', sql).is_some());
         if self.may_lock {
             self.locks = self.find_locks(sql);
             self.takes_lock |= self.locks.takes_any();

@@ -79,7 +79,7 @@ const STATEMENTS: &[(&str, Stopped, Prepared)] = &[
     ("CALL test.protocols_call()", Stopped::ByBoth, Prepared::Can),
     ("SELECT test.protocols_function()", Stopped::ByBoth, Prepared::Can),
     ("CREATE TABLE IF NOT EXISTS test.protocols_2 (a INT)", Stopped::ByWrites, Prepared::Can),
-    ("EXPLAIN DELETE FROM test.protocols WHERE id < 0", Stopped::Never, Prepared::Can),
+    ("EXPLAIN DELETE FROM test.protocols WHERE id < 0", Stopped::ByReads, Prepared::Can),
     ("SET @v = 1", Stopped::Never, Prepared::Can),
     ("SELECT 1", Stopped::Never, Prepared::Can),
 ];

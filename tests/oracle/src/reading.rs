@@ -145,7 +145,7 @@ fn schema_after(sql: &[u8], scan: &Scan, answer: Answer) -> Remembered<String> {
     let name = |text: &[u8]| String::from_utf8_lossy(&statement::unquote(text, scan.mode())).into_owned();
     match (&scan.schema, answer) {
         (Some(range), Answer::Succeeded) => Remembered::Known(name(sql.get(range.clone()).unwrap_or_default())),
-        (Some(_), Answer::Failed) if scan.statements == 1 => Remembered::Unchanged,
+        (Some(_), Answer::Failed) if !scan.several => Remembered::Unchanged,
         (Some(_) | None, _) => Remembered::Unknown,
     }
 }
@@ -154,7 +154,7 @@ fn charset_after(scan: &Scan, answer: Answer) -> Remembered<Charset> {
     match (scan.charset, answer) {
         (None, _) => Remembered::Unchanged,
         (Some(CharsetChange::To(charset)), Answer::Succeeded) => Remembered::Known(charset),
-        (Some(CharsetChange::To(_)), Answer::Failed) if scan.statements == 1 => Remembered::Unchanged,
+        (Some(CharsetChange::To(_)), Answer::Failed) if !scan.several => Remembered::Unchanged,
         (Some(CharsetChange::To(_) | CharsetChange::Unknown), _) => Remembered::Unknown,
     }
 }

@@ -92,6 +92,10 @@ fn prepared(sql: &[u8], from: &Source, mode: Mode, schema: &DefaultSchema, cache
     match from {
         Source::Literal(literal) => {
             let text = statement::unquote(sql.get(literal.clone()).unwrap_or_default(), mode);
+            // MySQL parses the UTF-8 of the literal in the client's character set (checked): other bytes than these.
+            if !mode.charset.keeps_text(&text) {
+                return Note::unknown();
+            }
             let scan = statement::scan(&text, Mode { extent: Extent::Whole, ..mode });
             Note::of(&text, &scan, schema, cache)
         }

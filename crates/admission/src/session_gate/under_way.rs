@@ -48,7 +48,7 @@ impl UnderWay {
                 None => SchemaChange::MaybeUsed,
                 Some(range) => {
                     let name = statement::unquote(sql.get(range.clone()).unwrap_or_default(), scan.mode()).into();
-                    if scan.statements == 1 { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
+                    if !scan.several { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
                 }
             });
         }

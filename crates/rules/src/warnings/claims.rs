@@ -24,7 +24,7 @@ pub(super) fn find(rule: &Rule, identity: &Settings) -> Option<WarningKind> {
     (!may_concern_trusted(rule, identity)).then_some(without_effect)
 }
 
-fn restricts(rule: &Rule) -> bool {
+pub(super) fn restricts(rule: &Rule) -> bool {
     let limits = rule.effect.limits;
     let limited = limits.max_concurrency.is_some() || limits.max_connections.is_some();
     let gated = !rule.effect.thresholds.is_empty() || rule.effect.weight.is_some_and(|weight| weight < Do::WEIGHT);

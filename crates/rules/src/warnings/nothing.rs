@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use statement::Class;
+use statement::{Class, Classes};
 
 use super::WarningKind;
+use super::claims::restricts;
 use crate::matching::{Condition, Key, Value};
 use crate::rule::Rule;
 use crate::scope::Pattern;
@@ -18,6 +19,9 @@ pub(super) fn find(rule: &Rule, now: Timestamp) -> Vec<WarningKind> {
     found.extend(matching.conditions.iter().filter(|one| is_excluded(one, &matching.not)).map(excludes_itself));
     if matching.conditions.iter().any(is_only_control) {
         found.push(WarningKind::OnlyControl);
+    }
+    if matching.conditions.iter().any(is_narrow) && restricts(rule) {
+        found.push(WarningKind::NarrowClass);
     }
     if rule.effect.limits.max_connections.is_some() {
         let unknown = all().find(|condition| !condition.key.is_of_connection());
@@ -49,6 +53,19 @@ fn is_mapped(network: &IpNet) -> bool {
         IpAddr::V6(address) => address.to_ipv4_mapped(),
     };
     mapped.is_some() && network.prefix_len() >= 96
+}
+
+/// Routines and dynamic SQL may be what the condition names, and it leaves them out.
+fn is_narrow(condition: &Condition) -> bool {
+    let exact: Classes = condition.values.iter().filter_map(exact_class).collect();
+    !exact.is_empty() && !exact.contains(Class::Unparsed)
+}
+
+fn exact_class(value: &Value) -> Option<Class> {
+    match value {
+        Value::ExactClass(class) => Some(*class),
+        _ => None,
+    }
 }
 
 fn is_only_control(condition: &Condition) -> bool {

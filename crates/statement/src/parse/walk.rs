@@ -70,16 +70,17 @@ impl Walk {
 
     fn table(&mut self, name: &ObjectName) {
         self.names.is_complete &= !name.0.iter().filter_map(|part| part.as_ident()).any(is_misread);
-        let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident()).map(lower);
+        let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident());
         if let Some(name) = parts.next() {
-            self.add(parts.next(), name);
+            self.add(parts.next().map(lower), &name.value);
         }
     }
 
-    fn add(&mut self, schema: Option<String>, name: String) {
-        if schema.is_some() || !self.is_own(&name) {
+    /// MySQL tells names of WITH from tables by their case, too (checked).
+    fn add(&mut self, schema: Option<String>, name: &str) {
+        if schema.is_some() || !self.is_own(name) {
             let schema = schema.map(String::into_boxed_str);
-            self.names.tables.insert(Table { schema, name: name.into_boxed_str() });
+            self.names.tables.insert(Table { schema, name: name.to_lowercase().into_boxed_str() });
         }
     }
 
@@ -90,9 +91,9 @@ impl Walk {
             match arm {
                 SetExpr::SetOperation { left, right, .. } => arms.extend([&**left, &**right]),
                 SetExpr::Table(table) => {
-                    let lower = |name: &Option<String>| name.as_ref().map(|name| name.to_lowercase());
-                    match lower(&table.table_name) {
-                        Some(name) => self.add(lower(&table.schema_name), name),
+                    let schema = table.schema_name.as_ref().map(|name| name.to_lowercase());
+                    match &table.table_name {
+                        Some(name) => self.add(schema, name),
                         None => self.names.is_complete = false,
                     }
                 }
@@ -119,8 +120,8 @@ impl Visitor for Walk {
         let mut own = Vec::new();
         if let Some(with) = &query.with {
             for definition in &with.cte_tables {
-                let name = lower(&definition.alias.name);
-                self.names.aliases.insert(name.clone());
+                let name = definition.alias.name.value.clone();
+                self.names.aliases.insert(lower(&definition.alias.name));
                 own.push(Own { name, definition: &*definition.query, is_recursive: with.recursive });
             }
         }

@@ -6,7 +6,7 @@ use super::verb::{Rest, Verb};
 use super::{CharsetChange, Class, Classes, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
 use crate::literal::unescaped;
 use crate::starts::SEMICOLON;
-use crate::{Extent, Lexer, Server, Token};
+use crate::{Extent, Lexer, Token};
 
 /// Hears the name of every call that may be of a stored or loaded function, in order, without quotes.
 pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
@@ -128,11 +128,7 @@ impl<'a> Reader<'a> {
     /// Adds a whole statement to the facts of the text.
     fn settle(&mut self, verb: &Verb, found: &Found) {
         let takes_lock = verb.takes_lock || found.takes_lock;
-        let class = class_of(verb, found, self.lexer.mode().server).or_stricter(if takes_lock {
-            Class::Write
-        } else {
-            Class::Control
-        });
+        let class = class_of(verb, found).or_stricter(if takes_lock { Class::Write } else { Class::Control });
         let matters = verb.rest != Rest::Irrelevant;
         let unsure = matters && found.foreign && class.or_stricter(Class::Call) != class;
         let is_free = !unsure
@@ -155,6 +151,10 @@ impl<'a> Reader<'a> {
             scan.doubts |= Doubts::FUNCTIONS;
         }
         scan.shapes |= found.shapes;
+        if verb.creates && found.queries > 0 && found.table {
+            // CREATE TABLE … SELECT.
+            scan.shapes = Shapes::all();
+        }
         scan.takes_lock |= takes_lock;
         scan.commits_implicitly |= verb.commits;
         scan.crosses_boundary |= self.passed_boundary && !is_free;
@@ -268,6 +268,9 @@ impl<'a> Reader<'a> {
             *text.get_mut(length)? = byte;
             length += 1;
         }
+        if !self.lexer.mode().charset.keeps_text(text.get(..length)?) {
+            return None;
+        }
         let mode = Mode { extent: Extent::Whole, ..self.lexer.mode() };
         let text = text.get(..length)?;
         let mut scan = Scan::of_nothing(text, mode);
@@ -291,7 +294,7 @@ fn classes_of_cut(last: &Last) -> Option<Classes> {
     Some(classes.iter().copied().collect())
 }
 
-fn class_of(verb: &Verb, found: &Found, server: Server) -> Class {
+fn class_of(verb: &Verb, found: &Found) -> Class {
     let mut class = verb.class;
     let raise = |class: Class, when: bool, to: Class| if when { class.or_stricter(to) } else { class };
     match verb.rest {
@@ -308,9 +311,9 @@ fn class_of(verb: &Verb, found: &Found, server: Server) -> Class {
             class = raise(class, found.locking, Class::Write);
         }
         Rest::Explain => {
-            // MariaDB's EXPLAIN may materialise a view, and runs its functions then.
-            let views = (found.table || found.writes) && !matches!(server, Server::MySql(_));
-            class = raise(class, found.queries > 1 || found.foreign || views, Class::Read);
+            // The optimiser reads the rows of unique keys, and shows them (checked); MariaDB's runs functions of views.
+            let reads = found.table || found.writes || found.queries > 1 || found.foreign;
+            class = raise(class, reads, Class::Read);
             class = raise(class, found.locking && found.queries > 1, Class::Write);
         }
     }

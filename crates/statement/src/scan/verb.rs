@@ -17,6 +17,8 @@ pub(super) struct Verb {
     pub(super) transaction: TransactionEffect,
     pub(super) commits: bool,
     pub(super) takes_lock: bool,
+    /// CREATE or ALTER, which may hold a query.
+    pub(super) creates: bool,
 }
 
 /// What the rest of a statement can change.
@@ -42,7 +44,15 @@ pub(super) enum Rest {
 
 impl Verb {
     fn new(class: Class, rest: Rest, from: Option<Token>) -> Verb {
-        Verb { class, rest, from, transaction: TransactionEffect::None, commits: false, takes_lock: false }
+        Verb {
+            class,
+            rest,
+            from,
+            transaction: TransactionEffect::None,
+            commits: false,
+            takes_lock: false,
+            creates: false,
+        }
     }
 
     fn control(from: Option<Token>) -> Verb {
@@ -421,7 +431,7 @@ impl Reader<'_> {
         if let Some(last) = last.filter(|last| last.kind != SEMICOLON) {
             self.last_end = self.last_end.max(last.end);
         }
-        Verb::committing(Class::Ddl, last)
+        Verb { creates: true, ..Verb::committing(Class::Ddl, last) }
     }
 
     /// PREPARE name FROM 'text' | @variable | expression.
@@ -451,7 +461,13 @@ impl Reader<'_> {
         if is_immediate {
             return self.execute_immediate(after);
         }
-        self.scan.named = Some(NamedStatement::Execute { name: name.start..name.end });
+        // MariaDB takes expressions behind USING, which work before the statement does.
+        let arguments = self.lexer.clone().take_while(|token| token.kind != SEMICOLON);
+        let is_value =
+            |token: Token| matches!(token.kind, Kind::Variable | Kind::Symbol(b',') | Kind::String | Kind::Number);
+        if arguments.into_iter().all(is_value) {
+            self.scan.named = Some(NamedStatement::Execute { name: name.start..name.end });
+        }
         Verb::unparsed(after)
     }
 
