@@ -52,6 +52,7 @@ fn is_about_claims(kind: &WarningKind) -> bool {
         | WarningKind::OnlyControl
         | WarningKind::NotKnownAtLogin { .. }
         | WarningKind::Expired { .. }
+        | WarningKind::NarrowClass
         | WarningKind::AlwaysShielded { .. } => false,
     }
 }
@@ -71,6 +72,7 @@ fn of(warning: &Warning, rule: &KeyPath) -> Trouble {
             (rule.key("match").key("not").key(&key.to_string()), At::Value, "take one of the two out".to_owned())
         }
         WarningKind::OnlyControl => (rule.key("match").key("class"), At::Value, "take the rule out".to_owned()),
+        WarningKind::NarrowClass => (rule.key("match").key("class"), At::Value, "leave `exactly` out".to_owned()),
         WarningKind::NotKnownAtLogin { key } => {
             (at_key(key), At::Key, "put `max_connections` into a rule of its own".to_owned())
         }
