@@ -36,6 +36,7 @@ mod readiness;
 mod replication;
 mod upstream_loss;
 
+mod doubt;
 mod gates_commands;
 mod rules;
 mod rules_commands;

@@ -49,7 +49,7 @@ pub(crate) fn run(raw: &mut Raw, sql: &str) -> Answer {
     run_bytes(raw, sql.as_bytes())
 }
 
-fn run_bytes(raw: &mut Raw, sql: &[u8]) -> Answer {
+pub(crate) fn run_bytes(raw: &mut Raw, sql: &[u8]) -> Answer {
     raw.command(0x03, sql);
     answer(raw)
 }
