@@ -55,7 +55,7 @@ def connect(folder):
     sys.path.insert(0, folder)
     settings.configure(
         INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "django.contrib.sites", "shop"],
-        SITE_ID=1, USE_TZ=True, DEFAULT_AUTO_FIELD="django.db.models.BigAutoField", PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        SITE_ID=1, SECRET_KEY="it's no secret", USE_TZ=True, DEFAULT_AUTO_FIELD="django.db.models.BigAutoField", PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
         DATABASES={"default": dict(
             ENGINE="django.db.backends.mysql", NAME=DATABASE, USER=LOGIN["user"], PASSWORD=LOGIN["password"], HOST=LOGIN["host"], PORT=LOGIN["port"],
             OPTIONS=dict(charset="utf8mb4", ssl_mode="DISABLED", init_command="SET sql_mode='STRICT_TRANS_TABLES', default_storage_engine=INNODB"))})
