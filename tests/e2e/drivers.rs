@@ -2,6 +2,7 @@
 //! before MariaDB. A program whose runtime is not installed says so and is passed over; `.ci/run` installs them all.
 
 mod after_rejection;
+mod corpora;
 mod execute_retry;
 mod steps;
 
@@ -137,4 +138,5 @@ fn every_program_is_tested() {
     let mut tested: Vec<_> = TESTED.to_vec();
     tested.sort_unstable();
     assert_eq!(found, tested);
+    assert_eq!(corpora::DRIVERS, TESTED);
 }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,9 @@ var (
 	conn      *sql.Conn // one connection, as the steps mean one session
 	ctx       = context.Background()
 )
+
+// largeBytes is the size of the large row.
+var largeBytes, _ = strconv.Atoi(os.Getenv("TG_LARGE_BYTES"))
 
 func check(err error) {
 	if err != nil {
@@ -258,7 +262,7 @@ var steps = map[string]func(){
 	},
 	"large_row": func() { // every eight bytes differ, so that a lost, doubled or moved piece shows
 		var b bytes.Buffer
-		for i := 0; i < 20<<20/8; i++ {
+		for i := 0; i < largeBytes/8; i++ {
 			fmt.Fprintf(&b, "%08x", i)
 		}
 		value, sum := b.String(), sha256.Sum256(b.Bytes())

@@ -160,7 +160,7 @@ public class Driver {
         }
     }
     static void largeRow() throws Exception { // every eight bytes differ, so that a lost, doubled or moved piece shows
-        byte[] value = new byte[20 << 20], digits = "0123456789abcdef".getBytes();
+        byte[] value = new byte[Integer.parseInt(env("TG_LARGE_BYTES"))], digits = "0123456789abcdef".getBytes();
         for (int i = 0; i < value.length; i++) value[i] = digits[(i / 8 >> 4 * (7 - i % 8)) & 15];
         try (PreparedStatement p = c.prepareStatement(q("INSERT INTO @_p (id, bin) VALUES (1000000, ?)"))) { p.setBytes(1, value); p.executeUpdate(); }
         run("INSERT INTO @_p (id, bin) VALUES (1000001, '" + new String(value, StandardCharsets.US_ASCII) + "')");

@@ -42,9 +42,9 @@ def same(got, expected):
         raise AssertionError(f"got {str(got)[:300]!r}, expected {str(expected)[:300]!r}")
 
 
-def twenty_mib():
-    """20 MiB in which every eight bytes differ, so that a lost, doubled or moved piece shows."""
-    return "".join("%08x" % i for i in range(20 * 2**20 // 8))
+def large_text():
+    """Text of TG_LARGE_BYTES bytes in which every eight bytes differ, so that a lost, doubled or moved piece shows."""
+    return "".join("%08x" % i for i in range(int(os.environ["TG_LARGE_BYTES"]) // 8))
 
 
 class Driver:
@@ -151,7 +151,7 @@ class Driver:
     multi_statements = True
 
     def large_row(self):
-        value = twenty_mib()
+        value = large_text()
         self.run(f"INSERT INTO {T}_p (id, bin) VALUES (1000000, %s)", (value,))
         same(self.run(f"SELECT LENGTH(bin), SHA2(bin, 256) FROM {T}_p WHERE id = 1000000"),
              [(len(value), hashlib.sha256(value.encode()).hexdigest())])

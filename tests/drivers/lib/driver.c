@@ -276,7 +276,8 @@ static void step_multi_result(void) {
 }
 
 static void step_large_row(void) { /* every eight bytes differ, so that a lost, doubled or moved piece shows */
-  unsigned long size = 20 << 20, got = 0;
+  unsigned long size = strtoul(getenv("TG_LARGE_BYTES"), NULL, 10), got = 0;
+  char expected[64];
   char *value = malloc(size + 1), *back = calloc(size, 1);
   for (unsigned long i = 0; i < size / 8; i++) sprintf(value + 8 * i, "%08lx", i);
   MYSQL_STMT *stmt = prepare("INSERT INTO @_p (id, bin) VALUES (1000000, ?)");
@@ -300,7 +301,9 @@ static void step_large_row(void) { /* every eight bytes differ, so that a lost, 
   int head = sprintf(insert, "REPLACE INTO %s_p (id, bin) VALUES (1000000, '", prefix);
   memcpy(insert + head, value, size);
   CHECK(!mysql_real_query(conn, insert, head + size + sprintf(insert + head + size, "')")));
-  expect("SELECT LENGTH(bin), RIGHT(bin, 8), SUBSTR(bin, 16777217, 8) FROM @_p WHERE id = 1000000", "20971520|0027ffff|00200000");
+  /* SHA2 would take a library here; the last eight bytes and eight in the second packet of a row over 16 MiB tell as much. */
+  sprintf(expected, "%lu|%08lx|%s", size, size / 8 - 1, size > 16777217 ? "00200000" : "");
+  expect("SELECT LENGTH(bin), RIGHT(bin, 8), SUBSTR(bin, 16777217, 8) FROM @_p WHERE id = 1000000", expected);
   expect("DELETE FROM @_p WHERE id = 1000000", "ok");
   free(value); free(back); free(insert);
 }

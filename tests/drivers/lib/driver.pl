@@ -117,7 +117,7 @@ my @steps = (
         same(rows('SELECT 5'), [[5]]);
     },
     large_row => sub {                                # every eight bytes differ, so that a lost, doubled or moved piece shows
-        my $value = join '', map { sprintf '%08x', $_ } 0 .. (20 << 20) / 8 - 1;
+        my $value = join '', map { sprintf '%08x', $_ } 0 .. $ENV{TG_LARGE_BYTES} / 8 - 1;
         for my $server (1, 0) {
             my $insert = $c->prepare(sql('REPLACE INTO @_p (id, bin) VALUES (1000000, ?)'), { "${p}_server_prepare" => $server });
             $insert->bind_param(1, $value, SQL_BLOB);

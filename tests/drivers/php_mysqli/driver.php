@@ -135,7 +135,7 @@ $steps = [
     'large_row' => function () { // every eight bytes differ, so that a lost, doubled or moved piece shows
         global $c;
         $value = '';
-        for ($i = 0; $i < (20 << 20) / 8; $i++) $value .= sprintf('%08x', $i);
+        for ($i = 0; $i < getenv('TG_LARGE_BYTES') / 8; $i++) $value .= sprintf('%08x', $i);
         $insert = $c->prepare('INSERT INTO ' . T . '_p (id, bin) VALUES (?, ?)');
         $insert->execute([1000000, $value]);
         $insert->close();

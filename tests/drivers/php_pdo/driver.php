@@ -114,7 +114,7 @@ $steps = [
     'large_row' => function () { // every eight bytes differ, so that a lost, doubled or moved piece shows
         global $c;
         $value = '';
-        for ($i = 0; $i < (20 << 20) / 8; $i++) $value .= sprintf('%08x', $i);
+        for ($i = 0; $i < getenv('TG_LARGE_BYTES') / 8; $i++) $value .= sprintf('%08x', $i);
         foreach ([false, true] as $text) {
             $c->setAttribute(PDO::ATTR_EMULATE_PREPARES, $text);
             prepare('REPLACE INTO @_p (id, bin) VALUES (?, ?)')->execute([1000000, $value]);

@@ -112,7 +112,7 @@ STEPS = {
     $c.set_server_option(Mysql2::Client::OPTION_MULTI_STATEMENTS_ON)
   },
   large_row: lambda { # every eight bytes differ, so that a lost, doubled or moved piece shows
-    value = (0...(20 << 20) / 8).map { |i| format('%08x', i) }.join
+    value = (0...ENV['TG_LARGE_BYTES'].to_i / 8).map { |i| format('%08x', i) }.join
     insert = prepare('INSERT INTO @_p (id, bin) VALUES (?, ?)')
     insert.execute(1_000_000, value.b)
     insert.close

@@ -1,0 +1,183 @@
+//! False positives: what tools, frameworks and drivers send, under restricting rules that do not concern it. None of it may be
+//! refused or held. The share of statements in doubt is printed, since restricting rules match what may be.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::SocketAddr;
+
+use sandbox::{APP, Flavor};
+
+use super::{Ran, Tls, judge, run_program, server, steps};
+use crate::harness::{Raw, Tollgate, upstream, wait_until};
+use crate::rules::run;
+
+/// Every restriction names a table, schema, statement or user that no program uses. The catalogue is visible to the probe, so
+/// that `unknown_tables` and views have their full effect.
+const RULES: &str = "\
+probe: { user: app, password: app-pw }
+rules:
+  - { id: table, match: { table: secret_ledger }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: schema, match: { schema: vault }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: qualified, match: { table: vault.secret_ledger }, do: { hold: true }, permanent: true }
+  - { id: fingerprint, match: { fingerprint: \"SELECT secret FROM secret_ledger WHERE id = 1\" }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: shape, match: { table: secret_ledger, shape: no_where }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: ddl, match: { user: etl, class: ddl }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: unknown, match: { user: etl, table: secret_ledger }, unknown_tables: match, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: concurrency, match: { user: etl }, do: { max_concurrency: 1 }, permanent: true }
+";
+
+/// Below `limits.inspect`, in the programs that make a large row in the text of a statement.
+const LARGE_BYTES: &str = "393216";
+
+struct Corpus {
+    program: &'static str,
+    /// For names of tables: not the program's own, which other tests use at the same time.
+    name: String,
+    required: Vec<&'static str>,
+}
+
+fn passes_untouched(corpus: &Corpus, flavor: Flavor) -> Ran {
+    let tollgate = Tollgate::start(&format!("{}{RULES}", upstream(server(flavor))));
+    wait_until("the catalogue", || tollgate.log().contains("read the server's catalogue"));
+    let mut command = run_program(corpus.program, tollgate.address, flavor, Tls::Off);
+    command.env("TG_TABLE", format!("c_{}", corpus.name)).env("TG_LARGE_BYTES", LARGE_BYTES);
+    let output = command.output().expect("the program");
+    let untouched = untouched(&tollgate);
+    report(&corpus.name, flavor, &tollgate);
+    // First, since it says which rule it was.
+    assert!(untouched.is_empty(), "{} before {flavor:?}: {untouched:?}\n{}", corpus.name, said(&output));
+    if judge(&corpus.name, &output, &corpus.required) == Ran::Missing {
+        return Ran::Missing;
+    }
+    assert!(corpus.required.is_empty() || tollgate.counter("statements_passed") > 0, "{} went around it", corpus.name);
+    assert_in_force(tollgate.address);
+    Ran::Done
+}
+
+fn said(output: &std::process::Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// What rules and gates did, by `/metrics`: nothing is expected.
+fn untouched(tollgate: &Tollgate) -> Vec<String> {
+    let (_, metrics) = tollgate.get("/metrics");
+    let is_effect = |line: &&str| {
+        ["tollgate_statements_held_total", "tollgate_statements_rejected_total", "tollgate_decisions_total{"]
+            .into_iter()
+            .any(|name| line.starts_with(name))
+    };
+    metrics.lines().filter(is_effect).filter(|line| !line.ends_with(" 0")).map(str::to_owned).collect()
+}
+
+/// Prints the share of statements in doubt, whether the test passes or not.
+fn report(name: &str, flavor: Flavor, tollgate: &Tollgate) {
+    let seen = tollgate.counter("statements_seen");
+    let doubts = doubts(tollgate);
+    let shares: Vec<_> = doubts
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(reason, count)| format!("{reason} {count} ({:.2} %)", 100.0 * *count as f64 / seen.max(1) as f64))
+        .collect();
+    let shares = if shares.is_empty() { "none".to_owned() } else { shares.join(", ") };
+    // Straight to the stream: libtest captures `eprintln!` and shows it only after a failure.
+    let line = format!("CORPUS {name} before {flavor:?}: {seen} statements, in doubt: {shares}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+fn doubts(tollgate: &Tollgate) -> BTreeMap<String, u64> {
+    let (_, metrics) = tollgate.get("/metrics");
+    let rows = metrics.lines().filter_map(|line| line.strip_prefix("tollgate_statements_doubtful_total{reason=\""));
+    rows.map(|row| {
+        let (reason, count) = row.split_once("\"} ").expect("a reason and a count");
+        (reason.to_owned(), count.parse().expect("a number"))
+    })
+    .collect()
+}
+
+/// The rules do refuse what they concern: else their silence would prove nothing.
+fn assert_in_force(address: SocketAddr) {
+    for sql in [
+        "DELETE FROM secret_ledger",
+        "SELECT 1 FROM test.secret_ledger s",
+        "SELECT secret FROM secret_ledger WHERE id = 7",
+    ] {
+        let answer = run(&mut Raw::login(address, APP), sql);
+        assert!(answer.is_refused(), "{sql}: {answer:?}");
+    }
+}
+
+fn before_both(corpus: &Corpus) {
+    for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+        if passes_untouched(corpus, flavor) == Ran::Missing {
+            return;
+        }
+    }
+}
+
+fn corpus(program: &'static str, required: &[&'static str]) {
+    let name = program.rsplit('/').next().expect("a name").to_owned();
+    before_both(&Corpus { program, name, required: required.to_vec() });
+}
+
+/// A driver's own program, with its large row below `limits.inspect`.
+fn driver(program: &'static str) {
+    for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+        let required = steps::required(program, flavor, Tls::Off);
+        if passes_untouched(&Corpus { program, name: program.to_owned(), required }, flavor) == Ran::Missing {
+            return;
+        }
+    }
+}
+
+#[test]
+fn sysbench_is_not_refused() {
+    corpus("corpora/sysbench", &["connect", "prepared", "text", "many_rows", "quit"]);
+}
+
+#[test]
+fn sqlalchemy_is_not_refused() {
+    corpus(
+        "corpora/sqlalchemy",
+        &[
+            "text_pymysql",
+            "many_rows_pymysql",
+            "transaction_pymysql",
+            "raw_pymysql",
+            "quit_pymysql",
+            "raw_mysqldb",
+            "quit_mysqldb",
+        ],
+    );
+}
+
+#[test]
+fn django_is_not_refused() {
+    corpus(
+        "corpora/django",
+        &["connect", "migrations", "text", "many_rows", "aggregates", "transaction", "raw", "users", "quit"],
+    );
+}
+
+#[test]
+fn mysqldump_in_gbk_is_not_refused() {
+    corpus("corpora/mysqldump_gbk", &["connect", "text_utf8mb4", "text_gbk", "quit"]);
+}
+
+macro_rules! drivers_are_not_refused {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                driver(stringify!($name));
+            }
+        )*
+
+        pub(super) const DRIVERS: &[&str] = &[$(stringify!($name),)*];
+    };
+}
+
+drivers_are_not_refused! {
+    mysql mysqldump mysqlbinlog mysqlslap
+    c_libmariadb c_libmysqlclient connector_python connector_python_c go java_mariadb mysqlclient node_mysql2 perl_dbd_mariadb
+    perl_dbd_mysql php_mysqli php_pdo pymysql ruby_mysql2
+}
