@@ -305,8 +305,10 @@ impl Gate for SessionGate {
         let SessionGate { context, state } = self;
         state.under_way.clear();
         state.unit.refused(refusal, state.session);
-        // A refused transaction runs nothing more.
-        state.places.clear();
+        // A refused transaction runs nothing more; table locks are still held.
+        if !state.session.holds_locks {
+            state.places.clear();
+        }
         state.running.refused(&context.keeper.gates, &context.keeper.limits);
     }
 
@@ -314,7 +316,8 @@ impl Gate for SessionGate {
     fn settled(&mut self, outcome: Outcome) {
         let SessionGate { context, state } = self;
         state.running.settle(&context.keeper.gates, &context.keeper.limits, &outcome);
-        if state.unit.settled(outcome, Instant::now) {
+        // A session that holds table locks keeps its places, as a transaction does: else LOCK TABLES would be a way around limits.
+        if state.unit.settled(outcome, Instant::now) && !outcome.session.holds_locks {
             state.places.clear();
         }
         if state.under_way.has_changed_catalog() {

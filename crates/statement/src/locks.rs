@@ -38,7 +38,7 @@ impl LockState {
 
     /// The same where only what is certainly held counts. A failed LOCK TABLES has given up the tables that were locked before.
     fn apply_failed_certainly(&mut self, effect: LockEffect) {
-        self.held &= !(effect.released | effect.ever_taken);
+        self.held &= !(effect.released | effect.ever_taken | effect.lost);
     }
 
     /// After COM_RESET_CONNECTION and COM_CHANGE_USER, which release everything (checked, but for a prepared XA transaction).
@@ -94,6 +94,8 @@ pub struct LockEffect {
     taken: u8,
     released: u8,
     ever_taken: u8,
+    /// Locks that may have gone again: a COMMIT releases tables under completion_type=CHAIN, which does not show.
+    lost: u8,
     /// Capped: it only matters whether there is more than one.
     statements: u8,
     /// Any row of takes and releases, none of which goes below zero, is `max(count + change, least)`.
@@ -107,6 +109,7 @@ impl LockEffect {
         taken: 0,
         released: 0,
         ever_taken: 0,
+        lost: 0,
         statements: 0,
         user_locks_change: 0,
         user_locks_least: 0,
@@ -128,11 +131,16 @@ impl LockEffect {
     fn take(&mut self, locks: u8) {
         self.taken |= locks;
         self.ever_taken |= locks;
+        self.lost &= !locks;
     }
 
     fn release(&mut self, locks: u8) {
         self.taken &= !locks;
         self.released |= locks;
+        if locks & TABLES != 0 {
+            // The end of locked tables may end LOCK INSTANCE, too (checked).
+            self.lost |= INSTANCE;
+        }
     }
 
     fn take_user_lock(&mut self) {
@@ -195,7 +203,7 @@ impl LockEffects {
     }
 
     fn with(mut self, other: LockEffect) -> LockEffects {
-        self.certain.released |= other.released;
+        self.certain.released |= other.released | other.lost;
         self.possible.taken |= other.ever_taken;
         self.possible.ever_taken |= other.ever_taken;
         self.possible.user_locks_ever = self.possible.user_locks_ever.saturating_add(other.user_locks_ever);
@@ -259,7 +267,10 @@ fn lock_statement(lexer: &mut Lexer<'_>, first: &Token, effect: &mut LockEffect)
     let second_is = |lexer: &Lexer<'_>, words: &[&str]| second.is_some_and(|second| lexer.is_any(&second, words));
     match first_letter_pair(lexer.text(first)) {
         // LOCK TABLES first gives up the tables that were locked before.
-        (b'L', _) if second_is(lexer, &["TABLES", "TABLE"]) => effect.take(TABLES),
+        (b'L', _) if second_is(lexer, &["TABLES", "TABLE"]) => {
+            effect.lost |= INSTANCE;
+            effect.take(TABLES);
+        }
         (b'L', _) if second_is(lexer, &["INSTANCE"]) => effect.take(INSTANCE),
         (b'U', _) if second_is(lexer, &["TABLES", "TABLE"]) => effect.release(TABLES | GLOBAL_READ),
         // Once releases what was taken twice.
@@ -271,7 +282,10 @@ fn lock_statement(lexer: &mut Lexer<'_>, first: &Token, effect: &mut LockEffect)
             effect.release(TABLES);
         }
         (b'S', _) if second_is(lexer, &["TRANSACTION"]) => effect.release(TABLES),
-        (b'C' | b'R', _) => return chain(lexer, second, effect),
+        (b'C' | b'R', _) => {
+            effect.lost |= TABLES | INSTANCE;
+            return chain(lexer, second, effect);
+        }
         (b'X', _) if second_is(lexer, &["PREPARE"]) => effect.take(XA_PREPARED),
         (b'X', _) if second_is(lexer, &["COMMIT", "ROLLBACK"]) => effect.release(XA_PREPARED),
         _ => {}
@@ -404,6 +418,7 @@ impl LockKnowledge {
     pub fn settle(&mut self, effects: LockEffects, succeeded: bool) {
         if succeeded {
             self.certain.apply(effects.certain);
+            self.certain.held &= !effects.certain.lost;
             self.possible.apply(effects.possible);
         } else {
             self.certain.apply_failed_certainly(effects.certain);

@@ -12,6 +12,14 @@ pub(super) struct Settings {
     pub(super) sql_mode: bool,
 }
 
+impl Settings {
+    /// The server drops bytes that are no characters, so the name may be that of any variable.
+    fn may_be_any(&mut self) {
+        self.sql_mode = true;
+        self.charset = Some(CharsetChange::Unknown);
+    }
+}
+
 /// Reads what follows SET, on a lexer of its own.
 pub(super) fn read(mut lexer: Lexer<'_>) -> Settings {
     let mut settings = Settings::default();
@@ -48,11 +56,17 @@ fn assignment(lexer: &mut Lexer<'_>, first: Token, settings: &mut Settings) -> O
         let set = lexer.next()?;
         return if lexer.is(&set, "SET") { charset(lexer, settings) } else { Some(set) };
     }
+    if !lexer.mode().charset.keeps_name(lexer.text(&token)) {
+        settings.may_be_any();
+    }
     let mut name = bare(lexer.text(&token));
     let mut next = lexer.next()?;
     while next.kind == Kind::Symbol(b'.') {
         session &= !is_any(name, &["GLOBAL", "PERSIST", "PERSIST_ONLY"]);
         let member = lexer.next()?;
+        if !lexer.mode().charset.keeps_name(lexer.text(&member)) {
+            settings.may_be_any();
+        }
         name = bare(lexer.text(&member));
         next = lexer.next()?;
     }

@@ -29,6 +29,8 @@ struct Client {
     in_unit: bool,
     /// Its unit took its place without waiting for it: it is exempt, or held locks.
     forced: bool,
+    /// Its unit has ended, and table locks keep its place.
+    kept: bool,
 }
 
 enum Doing {
@@ -123,8 +125,10 @@ impl Simulation {
             Err(_) => Ok(()),
             Ok(session) => {
                 self.next += 1;
-                self.clients
-                    .insert(self.next, Client { session, user, doing: Doing::Nothing, in_unit: false, forced: false });
+                self.clients.insert(
+                    self.next,
+                    Client { session, user, doing: Doing::Nothing, in_unit: false, forced: false, kept: false },
+                );
                 Ok(())
             }
         }
@@ -135,7 +139,9 @@ impl Simulation {
         let roll = self.dice.random_range(0..10);
         let locks = self.dice.random_bool(0.2);
         let Some(client) = self.clients.get_mut(&id) else { return };
-        client.session.state.holds_locks = locks;
+        // Locks that it holds already go with an answer.
+        client.session.state.holds_locks |= locks;
+        let locks = client.session.state.holds_locks;
         let sql = match (client.session.state.in_transaction, roll) {
             (false, 0..3) => "BEGIN",
             (true, 0..2) => "COMMIT",
@@ -157,14 +163,23 @@ impl Simulation {
     fn answer(&mut self) {
         let Some(id) = self.any(|client| matches!(client.doing, Doing::Runs(..))) else { return };
         let (succeeds, deadlock) = (self.dice.random_bool(0.75), self.dice.random_bool(0.5));
+        let unlocks = self.dice.random_bool(0.6);
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Doing::Runs(sql, permit) = std::mem::replace(&mut client.doing, Doing::Nothing) else { return };
         if !succeeds && deadlock {
             client.session.state.in_transaction = false;
         }
+        client.session.state.holds_locks &= !unlocks;
         client.session.answer(sql, succeeds);
         drop(permit);
-        client.in_unit &= client.session.state.in_transaction;
+        // Table locks keep the places of a unit that has ended, until a statement is answered without them.
+        let state = client.session.state;
+        if state.holds_locks {
+            client.kept |= client.in_unit && (!state.in_transaction || sql == "BEGIN");
+        } else {
+            client.in_unit &= state.in_transaction && sql != "BEGIN" && !client.kept;
+            client.kept = false;
+        }
         client.forced &= client.in_unit;
     }
 
@@ -180,8 +195,9 @@ impl Simulation {
         let Some(id) = self.any(|client| matches!(client.doing, Doing::Nothing)) else { return Ok(()) };
         let (user, changes) = (USERS[self.dice.random_range(0..USERS.len())], self.dice.random_bool(0.7));
         let Some(client) = self.clients.get_mut(&id) else { return Ok(()) };
-        (client.in_unit, client.forced) = (false, false);
+        (client.in_unit, client.forced, client.kept) = (false, false, false);
         client.session.state.in_transaction = false;
+        client.session.state.holds_locks = false;
         if !changes {
             client.session.gate.reset();
             return Ok(());
@@ -260,14 +276,18 @@ impl Simulation {
 
 impl Client {
     fn runs(&mut self, sql: &'static str, permit: Permit) {
-        self.in_unit |= [READ, WRITE, REFUSED].contains(&sql);
+        if [READ, WRITE, REFUSED].contains(&sql) {
+            (self.in_unit, self.kept) = (true, false);
+        }
         self.doing = Doing::Runs(sql, permit);
     }
 
     fn refused(&mut self, refusal: &Refusal) {
         self.session.gate.refused(refusal);
-        // A refused transaction runs nothing more.
-        (self.in_unit, self.forced) = (false, false);
+        // A refused transaction runs nothing more; table locks are still held.
+        if !self.session.state.holds_locks {
+            (self.in_unit, self.forced, self.kept) = (false, false, false);
+        }
     }
 }
 

@@ -215,6 +215,9 @@ async fn a_lock_holder_waits_a_little_and_overdraws() {
     assert_eq!(stage.keeper.used("r"), (2, 0));
     holder.answer(READ, true);
     drop(permit);
+    assert_eq!(stage.keeper.used("r"), (2, 0), "as long as it holds locks");
+    holder.state.holds_locks = false;
+    holder.run("UNLOCK TABLES").await.unwrap();
     assert_eq!(stage.keeper.used("r"), (1, 0));
     one.answer(READ, true);
     stage.assert_settled();
@@ -230,9 +233,13 @@ async fn lock_holder_within_grace_counts() {
         assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (1, 1));
         assert_eq!(other.at(READ).await, At::Held);
         holder.answer(READ, true);
-        assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (0, 0));
-        assert_eq!(other.at(READ).await, At::Once);
+        assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (1, 1), "as long as it holds locks");
     }
+    holder.state.holds_locks = false;
+    holder.run("UNLOCK TABLES").await.unwrap();
+    assert_eq!((stage.keeper.used("r").0, stage.keeper.used("s").0), (0, 0));
+    assert_eq!(other.at(READ).await, At::Once);
+    holder.state.holds_locks = true;
     // It does not wait, even where there is no room.
     assert!(matches!(other.ask(READ), Verdict::Pass(_)));
     assert!(matches!(holder.ask(READ), Verdict::Pass(_)));
@@ -320,4 +327,24 @@ async fn unit_exempted_while_it_waits_counts() {
 
 fn passes(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Pass(_))
+}
+
+/// Else LOCK TABLES would be a way around the limit: its own unit ends at once.
+#[tokio::test(start_paused = true)]
+async fn a_session_with_table_locks_keeps_its_place() {
+    let stage = Stage::new(&["one | user=app | concurrency=1 reject"]);
+    let (mut holder, mut other) = (stage.login("app"), stage.login("app"));
+    let verdict = holder.ask("LOCK TABLES t READ");
+    let permit = holder.admitted(verdict).await.unwrap();
+    holder.state.holds_locks = true;
+    holder.answer("LOCK TABLES t READ", true);
+    drop(permit);
+    assert_eq!(stage.keeper.used("one").0, 1);
+    assert_eq!(other.at("SELECT * FROM t").await, At::Held, "until it is refused");
+    assert_eq!(holder.at("SELECT * FROM t").await, At::Once);
+    assert_eq!(stage.keeper.used("one").0, 1);
+    holder.state.holds_locks = false;
+    holder.run("UNLOCK TABLES").await.unwrap();
+    assert_eq!(stage.keeper.used("one").0, 0);
+    assert_eq!(other.at("SELECT * FROM t").await, At::Once);
 }
