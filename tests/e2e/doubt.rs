@@ -3,6 +3,7 @@
 //! Every row of the tables runs twice. Directly on the server it must leave evidence there, so that the row is a real
 //! attempt. Through the proxy, where a control packet is refused, it must be refused too and leave no evidence.
 
+mod documented;
 mod favours;
 mod hidden;
 mod locks;
