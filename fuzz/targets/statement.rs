@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use statement::locks::LockState;
-use statement::{Charset, Class, Doubt, Extent, Lexer, Mode, Outcome, Server, fingerprint, kill, locks, normalize, parse, scan};
+use statement::locks::LockKnowledge;
+use statement::{Charset, Class, Doubts, Extent, Lexer, Mode, Outcome, ParseCache, Server, fingerprint, kill, normalize, scan};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&flags, sql)) = input.split_first() else { return };
@@ -12,7 +12,15 @@ fuzz_target!(|input: &[u8]| {
         no_backslash_escapes: flags & 1 != 0,
         ansi_quotes: flags & 2 != 0,
         extent: if flags & 4 != 0 { Extent::Cut } else { Extent::Whole },
-        charset: if flags & 32 != 0 { Charset::Ambiguous } else { Charset::Plain },
+        brackets: false,
+        charset: match flags >> 5 {
+            0 | 1 => Charset::Utf8,
+            2 => Charset::Latin,
+            3 => Charset::Gbk,
+            4 => Charset::Swe7,
+            5 => Charset::Gb18030,
+            _ => Charset::Unknown,
+        },
         server: match flags >> 3 & 3 {
             0 => Server::Unknown,
             1 => Server::MySql(90_704),
@@ -22,9 +30,9 @@ fuzz_target!(|input: &[u8]| {
     };
     tokens(sql, mode);
     kills(sql, mode);
-    let mut state = LockState::default();
-    state.apply(locks::effect(sql, mode));
-    state.apply_failed(locks::effect(sql, mode));
+    let mut state = LockKnowledge::default();
+    state.settle(scan(sql, mode).locks, true);
+    state.settle(scan(sql, mode).locks, false);
     scanned(sql, mode, &state);
     normalised(sql, mode);
 });
@@ -39,42 +47,44 @@ fn tokens(sql: &[u8], mode: Mode) {
 
 /// There and back again.
 fn kills(sql: &[u8], mode: Mode) {
-    let found: Vec<_> = kill::find(sql, mode).collect();
-    let translated = kill::translate(sql, mode, |id| Some(id ^ 0x5555_5555));
+    let found = scan(sql, mode).kills(sql);
+    let translated = kill::translate(sql, &found, |id| Some(id ^ 0x5555_5555));
     let Some(translated) = translated else {
         assert!(found.is_empty());
         return;
     };
-    let again: Vec<_> = kill::find(&translated, mode).collect();
+    let again = scan(&translated, mode).kills(&translated);
     assert_eq!(again.len(), found.len(), "{:?}", String::from_utf8_lossy(&translated));
     for (before, after) in found.iter().zip(&again) {
         assert_eq!((after.id, after.scope), (before.id ^ 0x5555_5555, before.scope));
     }
-    let back = kill::translate(&translated, mode, |id| Some(id ^ 0x5555_5555)).expect("KILLs");
-    let ids: Vec<_> = kill::find(&back, mode).map(|target| target.id).collect();
+    let back = kill::translate(&translated, &again, |id| Some(id ^ 0x5555_5555)).expect("KILLs");
+    let ids: Vec<_> = scan(&back, mode).kills(&back).iter().map(|target| target.id).collect();
     assert!(ids.iter().eq(found.iter().map(|target| &target.id)));
 }
 
-fn scanned(sql: &[u8], mode: Mode, state: &LockState) {
+fn scanned(sql: &[u8], mode: Mode, state: &LockKnowledge) {
     let found = scan(sql, mode);
     for range in [&found.leading, &found.trailing].into_iter().chain(&found.infix).chain(&found.schema) {
         assert!(range.start <= range.end && range.end <= sql.len(), "{found:?}");
     }
     assert!(!found.free || found.class.strictness() <= Class::Read.strictness(), "{found:?}");
-    assert!(!(found.free && (found.takes_lock || found.doubt != Doubt::None)), "{found:?}");
+    assert!(!(found.free && (found.takes_lock || found.doubts.contains(Doubts::FUNCTIONS))), "{found:?}");
     assert!(!found.takes_lock || found.class.locks_or_writes(), "{found:?}");
     assert!(mode.extent == Extent::Whole || found.class.locks_or_writes(), "{found:?}");
-    assert!(!state.holds_any() || found.takes_lock, "{found:?}");
+    assert!(!state.may_hold_any() || found.takes_lock, "{found:?}");
     // Statements before and after make no text milder.
     let more = [b"SELECT 1; ".as_slice(), sql].concat();
     if !sql.starts_with(b"\xEF\xBB\xBF") && found.statements < 255 {
         assert!(scan(&more, mode).class.strictness() >= found.class.strictness(), "{found:?}");
     }
-    let parsed = parse(sql, mode);
-    assert!(parsed.class.strictness() >= found.class.strictness(), "{found:?} {parsed:?}");
-    if found.doubt == Doubt::Functions && (parsed.foreign_functions || parsed.outcome == Outcome::Failed) {
-        assert!(parsed.class.locks_or_writes(), "{found:?} {parsed:?}");
+    let parsed = ParseCache::new().get_or_parse(&found, sql);
+    if found.doubts.contains(Doubts::FUNCTIONS) && (parsed.foreign_functions || parsed.outcome == Outcome::Failed) {
+        let classes = found.classes_with(&parsed);
+        assert!(!parsed.foreign_functions || classes.iter().any(Class::locks_or_writes), "{found:?} {parsed:?}");
     }
+    let fingerprints = found.fingerprints(sql);
+    assert!(!fingerprints.is_complete() || fingerprints.iter().next().is_some(), "{found:?}");
 }
 
 fn normalised(sql: &[u8], mode: Mode) {

@@ -46,6 +46,7 @@ pub(crate) struct Index {
     classes: [List; Class::ALL.len()],
     /// For each set of shapes all rules that it fits.
     shapes: [List; SHAPE_SETS],
+    /// By their names in lower case.
     schemas: Map<Bytes, List>,
     fingerprints: Map<Fingerprint, List>,
     /// The classes that a rule under a fingerprint can have: for others no fingerprint is made.
@@ -129,7 +130,7 @@ impl Index {
         lists.extend(by_class.chain(by_shape).filter(|list| !list.is_empty()));
         if !self.schemas.is_empty() {
             match query.schema() {
-                Schema::Known(schema) => lists.extend(self.schemas.get(schema)),
+                Schema::Known(schema) => lists.extend(self.by_schema(Some(schema))),
                 Schema::Unknown => lists.extend(self.schemas.values()),
                 Schema::None => {}
             }
@@ -149,9 +150,17 @@ impl Index {
         if self.schemas.is_empty() {
             return None;
         }
-        self.schemas.get(schema?)
+        let schema = schema?;
+        let mut lower = [0; LONGEST_SCHEMA];
+        let lower = lower.get_mut(..schema.len())?;
+        lower.copy_from_slice(schema);
+        lower.make_ascii_lowercase();
+        self.schemas.get(&*lower)
     }
 }
+
+/// In bytes; a server allows 64 characters.
+const LONGEST_SCHEMA: usize = 256;
 
 impl ByTable {
     pub(crate) fn find(&self, name: &str) -> &[u32] {

@@ -45,8 +45,9 @@ impl Asked {
                 Truth::of(any(shown.certain), any(shown.possible))
             }
             Asked::Schema(schemas) => match query.schema() {
-                Schema::Known(schema) if schemas.contain(schema) => Truth::Certain,
-                Schema::Known(_) | Schema::None => Truth::False,
+                // Some servers compare names of schemas without their case.
+                Schema::Known(schema) => Truth::of(schemas.contain(schema), schemas.contain_ignoring_case(schema)),
+                Schema::None => Truth::False,
                 Schema::Unknown => Truth::Possible,
             },
             // Digests that are not learnt yet match nothing.

@@ -122,6 +122,10 @@ impl Texts {
         self.0.binary_search_by(|known| known.as_ref().cmp(text)).is_ok()
     }
 
+    pub(crate) fn contain_ignoring_case(&self, text: &[u8]) -> bool {
+        self.0.iter().any(|known| known.eq_ignore_ascii_case(text))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().map(Box::as_ref)
     }

@@ -58,7 +58,9 @@ impl Index {
                 let sets = (0..=Shapes::all().bits()).zip(&mut self.shapes);
                 sets.filter(|(set, _)| fits(*set)).for_each(|(_, list)| list.push(rule));
             }
-            Anchor::Schema(schema) => self.schemas.entry(schema.into()).or_default().push(rule),
+            Anchor::Schema(schema) => {
+                self.schemas.entry(schema.to_ascii_lowercase().into()).or_default().push(rule);
+            }
             Anchor::Fingerprint(fingerprint) => {
                 self.fingerprints.entry(fingerprint).or_default().push(rule);
                 let classes = Class::ALL.into_iter().filter(|class| rule.allows_class(*class));

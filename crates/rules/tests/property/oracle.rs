@@ -13,6 +13,7 @@ use statement::{Class, Fingerprint, Fingerprints, Shapes, Table};
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) schema: Option<Vec<u8>>,
+    pub(crate) is_login: bool,
     /// Some fact has two sides.
     pub(crate) is_doubtful: bool,
     /// The schema may be any.
@@ -112,7 +113,7 @@ fn login_world<'a>(case: &Case<'a>, with_warned: bool) -> Vec<Fitting<'a>> {
         })
     };
     // A login says which schema it wants.
-    let asked = Asked { schema_is_unknown: false, ..case.asked.clone() };
+    let asked = Asked { schema_is_unknown: false, is_login: true, ..case.asked.clone() };
     let known = Case {
         rules: case.rules,
         identity: case.identity,
@@ -277,7 +278,7 @@ fn perhaps_asked(condition: &Condition, case: &Case) -> bool {
     let asked = case.asked;
     let any = |fits: &dyn Fn(&Value) -> bool| condition.values.iter().any(fits);
     match condition.key {
-        Key::Schema => asked.schema_is_unknown || any(&|value| is_schema(value, asked)),
+        Key::Schema => asked.schema_is_unknown || any(&|value| may_be_schema(value, asked)),
         Key::Class => asked.classes.iter().any(|class| any(&|value| may_be_class(value, class))),
         Key::Shape => any(&|value| matches!(value, Value::Shape(shape) if asked.shapes.contains(*shape))),
         _ => {
@@ -294,6 +295,14 @@ fn perhaps_asked(condition: &Condition, case: &Case) -> bool {
 
 fn is_schema(value: &Value, asked: &Asked) -> bool {
     matches!(value, Value::Text(text) if asked.schema.as_deref() == Some(text))
+}
+
+fn may_be_schema(value: &Value, asked: &Asked) -> bool {
+    // A login is only judged by what certainly fits.
+    let same = |text: &[u8]| {
+        asked.schema.as_deref().is_some_and(|schema| !asked.is_login && schema.eq_ignore_ascii_case(text))
+    };
+    is_schema(value, asked) || matches!(value, Value::Text(text) if same(text))
 }
 
 fn is_class(value: &Value, class: &str) -> bool {

@@ -231,6 +231,7 @@ pub(crate) fn asked(dice: &mut impl Dice) -> Asked {
     let schema_is_unknown = is_doubtful && dice.one_in(3);
     Asked {
         schema: (!schema_is_unknown && !dice.one_in(3)).then(|| dice.pick(&SCHEMAS).to_vec()),
+        is_login: false,
         is_doubtful,
         schema_is_unknown,
         classes: (0..count.max(1)).map(|_| dice.pick(&Class::ALL).as_str()).collect(),
