@@ -55,6 +55,7 @@ pub(crate) enum Values {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Sample {
+    Null,
     Text,
     /// `"x"`, which under ANSI_QUOTES would be a name.
     MaybeName,
@@ -117,7 +118,7 @@ impl<'a, S: Sink> Normal<'a, '_, S> {
         }
         let meaning = meaning(text);
         if meaning.role.contains(Role::NULL) && !self.reduce.is_after_word(Role::BEFORE_NULL) {
-            return self.literal(Sample::Number);
+            return self.literal(Sample::Null);
         }
         if meaning.role.contains(Role::INTRODUCER) && self.literal_follows() {
             return;

@@ -143,6 +143,7 @@ impl Sink for Text {
             (Reader::Person, _) => ["?", "?, ...", "(?)", "(...)"],
             // Of `@x`.
             (Reader::Parser, _) if self.before == Before::Symbol(b'@') => ["x", "x, 1", "(x)", "(x)"],
+            (Reader::Parser, Sample::Null) => ["NULL", "NULL, 1", "(NULL)", "(NULL, 1)"],
             (Reader::Parser, Sample::Number) => ["1", "1, 1", "(1)", "(1, 1)"],
             // As a literal that the parser does not take for a name.
             (Reader::Parser, Sample::MaybeName) => ["X'1F'", "X'1F', 1", "(X'1F')", "(X'1F', 1)"],
