@@ -43,12 +43,12 @@ pub enum Part {
 pub struct TextEffect {
     pub locks: LockEffects,
     charset: Option<CharsetChange>,
-    several: bool,
+    fails_whole: bool,
 }
 
 impl TextEffect {
     pub fn of(scan: &Scan) -> TextEffect {
-        TextEffect { locks: scan.locks, charset: scan.charset, several: scan.several }
+        TextEffect { locks: scan.locks, charset: scan.charset, fails_whole: scan.fails_whole() }
     }
 
     /// Nothing of the session changes.
@@ -93,7 +93,7 @@ impl SessionText {
             None => {}
             Some(change) if succeeded => self.charset = change.charset(),
             // Of several statements one may have failed after this one.
-            Some(CharsetChange::To(_)) if !effect.several => {}
+            Some(_) if effect.fails_whole => {}
             Some(CharsetChange::To(_) | CharsetChange::Unknown) => self.charset = Charset::Unknown,
         }
     }

@@ -18,7 +18,8 @@ fn charset_follows_what_the_server_confirmed() {
         (Charset::Plain, "SET NAMES gbk; SELECT nothing", false, Charset::Unknown),
         (Charset::Gbk, "SET NAMES utf8mb4", true, Charset::Utf8),
         (Charset::Gbk, "SET NAMES utf8mb4", false, Charset::Gbk),
-        (Charset::Plain, "SET NAMES @x", false, Charset::Unknown),
+        (Charset::Plain, "SET NAMES @x", false, Charset::Plain),
+        (Charset::Plain, "SET NAMES @x; SELECT nothing", false, Charset::Unknown),
         (Charset::Plain, "EXECUTE s", true, Charset::Unknown),
         // A routine leaves it as it was.
         (Charset::Plain, "CALL p()", true, Charset::Plain),

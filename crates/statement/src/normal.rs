@@ -17,6 +17,8 @@ pub(crate) trait Sink {
     fn word(&mut self, word: Word<'_>);
     /// `joined`: nothing stood between it and what was before.
     fn symbol(&mut self, symbol: u8, joined: bool);
+    /// The `@` before it is a variable without a name.
+    fn empty_variable(&mut self) {}
     /// `sample`: what the first of them is.
     fn values(&mut self, values: Values, sample: Sample);
     /// What follows, until `end_row`, is a row of VALUES, the first or one behind a comma.
@@ -186,6 +188,11 @@ impl<'a, S: Sink> Normal<'a, '_, S> {
             b'(' if behind.starts_with(b"_charset)") => {
                 self.skip(2);
                 return;
+            }
+            // An empty user variable: what follows is no part of it.
+            b'@' => {
+                self.reduce.symbol(b'@', joined);
+                self.reduce.empty_variable();
             }
             b'-' | b'+' if self.expression && self.literal_follows() => return,
             _ => self.reduce.symbol(symbol, joined),

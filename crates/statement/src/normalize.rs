@@ -135,6 +135,13 @@ impl Sink for Text {
         self.before = Before::Symbol(symbol);
     }
 
+    fn empty_variable(&mut self) {
+        if self.reader == Reader::Parser && !self.is_full() {
+            self.bytes.push(b'x');
+            self.before = Before::Word;
+        }
+    }
+
     fn values(&mut self, values: Values, sample: Sample) {
         if self.is_full() {
             return;

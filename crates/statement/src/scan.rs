@@ -20,7 +20,7 @@ pub(crate) use self::readings::{Readings, Segment};
 use self::readings::Candidates;
 use crate::lexer::{Met, Position};
 use crate::locks::LockEffects;
-use crate::{CharsetChange, Class, Classes, Kind, Mode, Shapes};
+use crate::{CharsetChange, Class, Classes, Kind, Mode, Server, Shapes};
 use bitflags::bitflags;
 use std::ops::Range;
 
@@ -364,6 +364,13 @@ impl Scan {
             )
         };
         !sql.is_ascii() && self.readings.segments(sql).any(is_odd)
+    }
+
+    /// Whether an error means that nothing of the text has had an effect. MariaDB has compound statements outside of routines,
+    /// and an unseen text may have been one.
+    pub fn fails_whole(&self) -> bool {
+        let is_compound = self.classes.contains(Class::Unparsed) && !matches!(self.mode().server, Server::MySql(_));
+        !self.several && !is_compound && !matches!(self.readings, Readings::TooMany)
     }
 
     /// The mode in which the text, or its first part, is read.

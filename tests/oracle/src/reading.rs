@@ -78,6 +78,10 @@ impl Session {
         Session { server, no_backslash_escapes: false, text }
     }
 
+    pub fn is_mysql(&self) -> bool {
+        matches!(self.server, Server::MySql(_))
+    }
+
     /// Takes up what a statement of the setup changes; all of them succeed.
     pub fn run(&mut self, sql: &[u8]) {
         let scan = self.scan(sql);
@@ -145,7 +149,7 @@ fn schema_after(sql: &[u8], scan: &Scan, answer: Answer) -> Remembered<String> {
     let name = |text: &[u8]| String::from_utf8_lossy(&statement::unquote(text, scan.mode())).into_owned();
     match (&scan.schema, answer) {
         (Some(range), Answer::Succeeded) => Remembered::Known(name(sql.get(range.clone()).unwrap_or_default())),
-        (Some(_), Answer::Failed) if !scan.several => Remembered::Unchanged,
+        (Some(_), Answer::Failed) if scan.fails_whole() => Remembered::Unchanged,
         (Some(_) | None, _) => Remembered::Unknown,
     }
 }
@@ -154,7 +158,7 @@ fn charset_after(scan: &Scan, answer: Answer) -> Remembered<Charset> {
     match (scan.charset, answer) {
         (None, _) => Remembered::Unchanged,
         (Some(CharsetChange::To(charset)), Answer::Succeeded) => Remembered::Known(charset),
-        (Some(CharsetChange::To(_)), Answer::Failed) if !scan.several => Remembered::Unchanged,
+        (Some(CharsetChange::To(_)), Answer::Failed) if scan.fails_whole() => Remembered::Unchanged,
         (Some(CharsetChange::To(_) | CharsetChange::Unknown), _) => Remembered::Unknown,
     }
 }

@@ -25,7 +25,10 @@ enum SchemaChange {
     /// The last of several statements' USE: if one of them failed, it is not known.
     UsedAmongOthers(Box<[u8]>),
     /// A text that is not seen may have changed it.
-    MaybeUsed,
+    MaybeUsed {
+        /// Unless it failed: then nothing of it has had an effect.
+        fails_whole: bool,
+    },
 }
 
 /// What is remembered of a session besides its unit.
@@ -45,10 +48,10 @@ impl UnderWay {
     pub(super) fn read(&mut self, sql: &[u8], scan: &Scan) {
         if scan.changes_schema {
             self.schema = Some(match &scan.schema {
-                None => SchemaChange::MaybeUsed,
+                None => SchemaChange::MaybeUsed { fails_whole: scan.fails_whole() },
                 Some(range) => {
                     let name = statement::unquote(sql.get(range.clone()).unwrap_or_default(), scan.mode()).into();
-                    if !scan.several { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
+                    if scan.fails_whole() { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
                 }
             });
         }
@@ -63,14 +66,14 @@ impl UnderWay {
     pub(super) fn execute(&mut self, note: &Note) {
         self.may_prepare = may_call(note.facts.class);
         // Where the text is known, it is no USE: the servers prepare none but by SQL.
-        self.schema = note.may_change_schema().then_some(SchemaChange::MaybeUsed);
+        self.schema = note.may_change_schema().then_some(SchemaChange::MaybeUsed { fails_whole: false });
     }
 
     /// As COM_INIT_DB has it.
     pub(super) fn use_schema(&mut self, name: &[u8]) {
         self.schema = Some(match DefaultSchema::named(name) {
             DefaultSchema::Known(name) => SchemaChange::Used(name),
-            DefaultSchema::None | DefaultSchema::Unknown => SchemaChange::MaybeUsed,
+            DefaultSchema::None | DefaultSchema::Unknown => SchemaChange::MaybeUsed { fails_whole: true },
         });
     }
 
@@ -101,7 +104,8 @@ impl UnderWay {
             Some(SchemaChange::Used(name) | SchemaChange::UsedAmongOthers(name)) if succeeded => {
                 session.schema = DefaultSchema::Known(name);
             }
-            Some(SchemaChange::MaybeUsed | SchemaChange::UsedAmongOthers(_)) => {
+            Some(SchemaChange::MaybeUsed { fails_whole: true }) if !succeeded => {}
+            Some(SchemaChange::MaybeUsed { .. } | SchemaChange::UsedAmongOthers(_)) => {
                 session.schema = DefaultSchema::Unknown;
             }
             Some(SchemaChange::Used(_)) | None => {}

@@ -121,6 +121,11 @@ impl<'s, S: Sink> Reduce<'s, S> {
         self.last = Last::Symbol(symbol);
     }
 
+    pub(super) fn empty_variable(&mut self) {
+        self.hand_on_all();
+        self.sink.empty_variable();
+    }
+
     pub(super) fn end(mut self) {
         self.hand_on();
         if matches!(self.rows, Rows::In(_)) {
