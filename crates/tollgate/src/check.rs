@@ -47,6 +47,17 @@ fn connect(plan: &Plan) -> anyhow::Result<ExitCode> {
     };
     let (tables, views, routines) = catalog.counts();
     println!("\ncatalogue of {}: {tables} tables and views, {views} views, {routines} routines", plan.upstream.address);
+    match runtime.block_on(probes::hidden_session_settings(&endpoint(&plan.upstream), &login(probe))) {
+        Ok(settings) => {
+            for setting in settings {
+                println!(
+                    "warning: {setting}: the proxy cannot see which sql_mode or character set a session begins with, and a \
+                     client may use that against rules; see docs/threat-model.md"
+                );
+            }
+        }
+        Err(error) => println!("warning: the server's settings for new sessions cannot be read: {error}"),
+    }
     for unseen in catalog.unseen() {
         println!("warning: {} cannot see {unseen}; `tollgate grants` prints what it needs", probe.user);
     }
