@@ -243,7 +243,9 @@ impl<'a> Lexer<'a> {
         match (byte, self.at(self.position + 1)) {
             (b'#', _) => self.skip_line(),
             // Checked: a control character will do, and so will the end of the text.
-            (b'-', Some(b'-')) if self.at(self.position + 2).is_none_or(|byte| self.ends_dashes(byte)) => {
+            (b'-', Some(b'-'))
+                if self.at(self.position + 2).is_none_or(|byte| self.ends_dashes(byte)) || self.is_tail() =>
+            {
                 self.skip_line();
             }
             (b'/', Some(b'*')) => self.enter_comment(),
@@ -257,6 +259,12 @@ impl<'a> Lexer<'a> {
             _ => return false,
         }
         true
+    }
+
+    /// Whether only `;` and spaces follow the dashes: the servers take them off the end of a text before they read it (checked).
+    fn is_tail(&self) -> bool {
+        let rest = self.rest(self.position + 2);
+        rest.iter().all(|byte| matches!(byte, b';' | b'\t'..=b'\r' | b' ') || self.space == Some(*byte))
     }
 
     fn ends_dashes(&self, byte: u8) -> bool {

@@ -73,6 +73,8 @@ fn comments() {
     check(MYSQL, "1 --x\n+1", "n:1 - - w:x + n:1");
     check(MYSQL, "1 --\x01 1", "n:1");
     check(MYSQL, "1 --", "n:1");
+    check(MYSQL, "1 --; ;", "n:1");
+    check(MYSQL, "1 --;2", "n:1 - - ; n:2");
     check(MYSQL, "5--\n+1", "n:5 + n:1");
     check(MYSQL, "1 # x\n+1 #", "n:1 + n:1");
     check(MYSQL, "1 /* a /* b */ + 1", "n:1 + n:1");

@@ -6,7 +6,7 @@ use super::verb::{Rest, Verb};
 use super::{CharsetChange, Class, Classes, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
 use crate::literal::unescaped;
 use crate::starts::SEMICOLON;
-use crate::{Extent, Lexer, Token};
+use crate::{Extent, Lexer, Server, Token};
 
 /// Hears the name of every call that may be of a stored or loaded function, in order, without quotes.
 pub(crate) type Listener<'a> = Option<&'a mut dyn FnMut(&[u8])>;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         scan.has_sequence |= found.sequence;
         self.lock_calls |= found.lock_call;
         self.last = Last { rest: verb.rest, class, shapes_are_settled: found.shapes_are_settled };
-        if class == Class::Unparsed {
+        if class == Class::Unparsed && has_compound_statements(self.lexer.mode().server) {
             self.may_do_anything();
         }
     }
@@ -281,6 +281,12 @@ impl<'a> Reader<'a> {
         let is_sure = read.stopped.is_none() && Candidates::at_start(text, mode, read.met).is_none();
         is_sure.then_some(scan)
     }
+}
+
+/// Whether the server takes statements outside of routines that no reader here knows: MariaDB's BEGIN NOT ATOMIC and IF, and what
+/// servers to come may have. For the others such a text is a syntax error; EXECUTE is read by its own name.
+fn has_compound_statements(server: Server) -> bool {
+    !matches!(server, Server::MySql(..100_000))
 }
 
 /// The classes of a statement of which only the beginning is seen. `None`: any.

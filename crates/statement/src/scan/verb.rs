@@ -454,6 +454,7 @@ impl Reader<'_> {
 
     /// EXECUTE name [USING …], or MariaDB's EXECUTE IMMEDIATE 'text'.
     fn execute(&mut self) -> Verb {
+        self.may_do_anything();
         let Some(name) = self.statement_name() else { return Verb::unparsed(None) };
         let after = self.next();
         let is_immediate =
@@ -481,8 +482,6 @@ impl Reader<'_> {
         match self.scan_literal(&text) {
             Some(inner) => {
                 self.change = ModeChange { sql_mode: true, charset: inner.charset };
-                self.scan.charset = inner.charset.or(self.scan.charset);
-                self.scan.changes_schema |= inner.changes_schema;
                 self.scan.doubts |= inner.doubts;
                 self.scan.classes = self.scan.classes.union(inner.classes);
                 self.scan.doubts |= Doubts::UNSEEN;
