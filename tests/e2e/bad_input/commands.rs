@@ -51,7 +51,7 @@ fn an_unknown_command_is_refused_and_the_session_goes_on() {
         client.ok();
     }
     // One that is too large to be looked at whole, or to fit into a packet, is read to its end.
-    for length in [100_000, MAX_PAYLOAD, MAX_PAYLOAD + 1] {
+    for length in [2_000_000, MAX_PAYLOAD, MAX_PAYLOAD + 1] {
         client.write(0, &vec![0x99; length]);
         assert_eq!(client.err().0, 1047);
     }
@@ -157,7 +157,7 @@ fn a_command_that_is_never_completed_leaves_nothing_behind() {
         // Else the server would give up by itself.
         assert_eq!(client.value("SET SESSION net_read_timeout = 600"), None);
         let id = client.value("SELECT CONNECTION_ID()").expect("an id");
-        let header = Header { length: 1_000_000, sequence: 0 };
+        let header = Header { length: 4_000_000, sequence: 0 };
         let begun = [&header.bytes()[..], b"\x03", &vec![b' '; sent]].concat();
         client.stream.write_all(&begun).expect("writing");
         drop(client);
@@ -176,10 +176,10 @@ fn losing_the_upstream_ends_a_session_in_the_middle_of_a_command() {
     let mysql = sandbox::mysql_shared().expect("a MySQL");
     let watched = Watched::before_mysql("");
     // One that is being discarded, one that is streamed, one of which nothing is answered, one that is being read.
-    for (byte, sent) in [(0x99, 200_000), (0x03, 200_000), (0x18, 200_000), (0x03, 10)] {
+    for (byte, sent) in [(0x99, 2_000_000), (0x03, 2_000_000), (0x18, 2_000_000), (0x03, 10)] {
         let mut client = Raw::login(watched.tollgate.address, APP);
         let id = client.value("SELECT CONNECTION_ID()").expect("an id");
-        let header = Header { length: 1_000_000, sequence: 0 };
+        let header = Header { length: 4_000_000, sequence: 0 };
         client.stream.write_all(&[&header.bytes()[..], &[byte], &vec![b' '; sent]].concat()).expect("writing");
         mysql.primary.root_sql(&format!("KILL {id}")).expect("a KILL");
         while let Ok(packet) = client.read() {

@@ -322,7 +322,8 @@ fn an_upstream_that_refuses_a_long_command_in_the_middle_is_heard_once() {
         }
         Ok(())
     });
-    let tollgate = Tollgate::start(&upstream.upstream());
+    // What is longer than is inspected goes on before all of it is there.
+    let tollgate = Tollgate::start(&format!("{}limits: {{ inspect: 64KiB }}\n", upstream.upstream()));
     let mut client = Raw::login(tollgate.address, ANYBODY);
     // Its rest would be read as commands that nobody knows, wherever the reading began.
     let rest = [1, 0, 0, 0, 0x99].repeat(60_000);

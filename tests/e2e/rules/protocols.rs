@@ -157,7 +157,7 @@ fn what_nobody_saw_is_not_milder() {
     assert_eq!(run(&mut raw, "PREPARE hidden FROM @v"), Answer::Done);
     assert!(run(&mut raw, "EXECUTE hidden").is_refused());
     assert!(run(&mut raw, "CALL test.nothing()").is_refused());
-    let large = format!("SELECT 1 /*{}*/; DELETE FROM test.unseen", "x".repeat(200_000));
+    let large = format!("SELECT 1 /*{}*/; DELETE FROM test.unseen", "x".repeat(2_000_000));
     assert!(run(&mut raw, &large).is_refused(), "what is longer than is looked at is at least a write");
     assert_eq!(primary_count(), "3");
 }
