@@ -7,6 +7,7 @@ mod documented;
 mod favours;
 mod hidden;
 mod locks;
+mod parsed;
 mod readings;
 mod schemas;
 
@@ -19,7 +20,18 @@ use crate::rules::{Answer, answer, run, run_bytes};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Both,
+    MySql,
     MariaDb,
+}
+
+impl On {
+    fn is(self, flavor: Flavor) -> bool {
+        match self {
+            On::Both => true,
+            On::MySql => flavor != Flavor::Mariadb,
+            On::MariaDb => flavor == Flavor::Mariadb,
+        }
+    }
 }
 
 /// One command of a client.
@@ -45,6 +57,10 @@ const fn both(charset: &'static str, steps: &'static [Step]) -> Attempt {
     Attempt { on: On::Both, charset, steps }
 }
 
+const fn mysql(charset: &'static str, steps: &'static [Step]) -> Attempt {
+    Attempt { on: On::MySql, charset, steps }
+}
+
 const fn mariadb(steps: &'static [Step]) -> Attempt {
     Attempt { on: On::MariaDb, charset: "utf8mb4", steps }
 }
@@ -67,7 +83,7 @@ impl Group {
         for server in servers() {
             let proxy = self.proxy(server);
             for attempt in self.attempts {
-                if attempt.on == On::Both || server.flavor() == Flavor::Mariadb {
+                if attempt.on.is(server.flavor()) {
                     self.judge(server, &proxy, attempt);
                 }
             }

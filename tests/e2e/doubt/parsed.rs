@@ -1,0 +1,53 @@
+//! Statements in which the table is easily overlooked: modifiers, names of WITH, plans, and text that the server converts first.
+
+use super::{Attempt, Group, Query, both, mysql};
+
+const SECRET: &str = "rules:\n\
+    - { id: stop, match: { table: @.secret }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
+
+fn check(schema: &'static str, attempts: &'static [Attempt]) {
+    Group { schema, yaml: SECRET, control: "SELECT * FROM secret", harmless: "SELECT * FROM pub", attempts }.run();
+}
+
+#[test]
+fn modifiers_are_no_tables() {
+    const ATTEMPTS: &[Attempt] = &[
+        both("utf8mb4", &[Query(b"UPDATE IGNORE secret SET v = 7 WHERE id = 1")]),
+        both("utf8mb4", &[Query(b"UPDATE LOW_PRIORITY secret SET v = 7 WHERE id = 1")]),
+        both("utf8mb4", &[Query(b"UPDATE LOW_PRIORITY IGNORE pub JOIN secret USING (id) SET secret.v = 7")]),
+    ];
+    check("doubt_modifiers", ATTEMPTS);
+}
+
+/// MySQL tells a name of WITH from a table by its case.
+#[test]
+fn names_of_with_hide_no_table_of_another_case() {
+    const ATTEMPTS: &[Attempt] = &[
+        mysql("utf8mb4", &[Query(b"WITH SECRET AS (SELECT 1 x) SELECT * FROM secret")]),
+        mysql(
+            "utf8mb4",
+            &[Query(b"WITH SECRET AS (SELECT 1 x) SELECT secret.v FROM pub JOIN secret ON pub.id = secret.id")],
+        ),
+    ];
+    check("doubt_with", ATTEMPTS);
+}
+
+/// The optimiser reads rows by their keys, and shows them.
+#[test]
+fn plans_are_reads() {
+    const ATTEMPTS: &[Attempt] = &[
+        mysql("utf8mb4", &[Query(b"EXPLAIN FORMAT=JSON SELECT * FROM secret WHERE id = 1")]),
+        mysql("utf8mb4", &[Query(b"EXPLAIN FORMAT=TRADITIONAL SELECT * FROM secret WHERE id = 1; SHOW WARNINGS")]),
+    ];
+    check("doubt_plans", ATTEMPTS);
+}
+
+/// MySQL converts the literal to UTF-8, and reads the result in the client's character set.
+#[test]
+fn prepared_literal_is_read_as_the_server_converts_it() {
+    const ATTEMPTS: &[Attempt] = &[
+        mysql("latin1", &[Query(b"PREPARE s FROM \"SELECT @x\xE0FROM secret\""), Query(b"EXECUTE s")]),
+        mysql("latin1", &[Query(b"PREPARE s FROM \"SELECT 1 AS p\xE0FROM secret\""), Query(b"EXECUTE s")]),
+    ];
+    check("doubt_literal", ATTEMPTS);
+}
