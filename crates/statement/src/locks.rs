@@ -187,7 +187,7 @@ impl LockEffects {
 impl Scan {
     /// The effect of the scanned text on its session's locks.
     pub(crate) fn find_locks(&self, sql: &[u8]) -> LockEffects {
-        let mut effects = self.readings.segments(sql).map(|segment| read(segment.lexer(sql)));
+        let mut effects = self.readings.segments(sql).map(|segment| read(segment.lexer(sql), self.has_program));
         match (&self.readings, effects.next()) {
             (Readings::One(_), Some(effect)) if !self.has_program => LockEffects { certain: effect, possible: effect },
             (_, Some(first)) => effects.fold(LockEffects::beside(first), |all, effect| all.with(effect)),
@@ -228,7 +228,7 @@ pub(crate) fn is_lock_word(word: &[u8]) -> bool {
     packed(word).is_some_and(|number| WORDS.contains(&number))
 }
 
-fn read(mut lexer: Lexer<'_>) -> LockEffect {
+fn read(mut lexer: Lexer<'_>, goes_on: bool) -> LockEffect {
     let mut effect = LockEffect::default();
     while let Some(first) = lexer.next() {
         if first.kind == SEMICOLON {
@@ -236,6 +236,8 @@ fn read(mut lexer: Lexer<'_>) -> LockEffect {
         }
         effect.statements = effect.statements.saturating_add(1);
         let statement = match stored(&mut lexer, &first) {
+            // The rest is surely its body.
+            (Stored::Program, _) if !goes_on => break,
             // What follows a `;` may be a part of its body, or a further statement.
             (Stored::Program | Stored::View, last) => {
                 skip_from(&mut lexer, last);

@@ -12,6 +12,7 @@ mod reader;
 mod readings;
 mod seen;
 mod set;
+mod trigger_body;
 mod verb;
 
 pub(crate) use self::reader::Reader;

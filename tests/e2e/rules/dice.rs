@@ -84,7 +84,7 @@ fn what_is_never_delayed_passes_at_ratio_one() {
         "ROLLBACK",
         "SAVEPOINT a",
         "DO 1",
-        "EXPLAIN SELECT * FROM mysql.plugin",
+        "EXPLAIN SELECT 1",
     ] {
         assert_eq!(run(&mut raw, sql), Answer::Done, "{sql}");
     }
@@ -94,6 +94,8 @@ fn what_is_never_delayed_passes_at_ratio_one() {
         "SELECT BENCHMARK(1, 1)",
         "SELECT * FROM mysql.plugin",
         "EXPLAIN ANALYZE SELECT * FROM mysql.plugin",
+        // The optimiser reads rows by unique keys, and shows them.
+        "EXPLAIN SELECT * FROM mysql.plugin",
         "SET @a = (SELECT COUNT(*) FROM mysql.plugin)",
         "(SELECT COUNT(*) FROM mysql.plugin)",
         ";;SELECT COUNT(*) FROM mysql.plugin",

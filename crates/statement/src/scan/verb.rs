@@ -3,7 +3,7 @@
 use super::keyword::Keyword;
 use super::reader::Reader;
 use super::readings::ModeChange;
-use super::{Doubts, NamedStatement, Source, TransactionEffect, set};
+use super::{Doubts, NamedStatement, Source, TransactionEffect, set, trigger_body};
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
 use crate::{Class, Kind, Token};
 
@@ -423,6 +423,12 @@ impl Reader<'_> {
 
     fn create(&mut self, first: Token) -> Verb {
         let (kind, last) = stored(&mut self.lexer, &first);
+        let is_trigger = last.is_some_and(|last| self.lexer.is(&last, "TRIGGER"));
+        if is_trigger && trigger_body::is_whole_text(self.lexer.clone()) {
+            let end = self.lexer.by_ref().last().map(|token| token.end);
+            self.last_end = self.last_end.max(end.unwrap_or(0));
+            return Verb { creates: true, ..Verb::committing(Class::Ddl, None) };
+        }
         if kind == Stored::Program {
             // What follows a `;` is a part of its body, or a further statement: it is read as if it were one.
             self.scan.has_program = true;

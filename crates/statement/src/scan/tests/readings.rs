@@ -103,6 +103,28 @@ fn escape_of_a_two_byte_character_covers_one_byte() {
 }
 
 #[test]
+fn trigger_with_a_whole_block_is_one_statement() {
+    let head = "CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW ";
+    for (body, one) in [
+        ("BEGIN DELETE FROM u WHERE a <=> OLD.a; REPLACE INTO u VALUES (NEW.a); END", true),
+        ("BEGIN DELETE FROM u; END ; ", true),
+        ("BEGIN IF NEW.a THEN DELETE FROM u; END IF; SET @a = CASE 1 WHEN 1 THEN 2 END; END", true),
+        ("BEGIN CASE NEW.a WHEN 1 THEN DELETE FROM u; END CASE; BEGIN END; END", true),
+        ("SET @a = 1; DELETE FROM u", false),
+        ("BEGIN END; DELETE FROM u", false),
+        ("BEGIN SELECT CASE WHEN 1 THEN begin+1 END INTO @a; END; DELETE FROM u; END", false),
+        ("SET @a = (SELECT 1 begin); DELETE FROM u; END", false),
+        ("BEGIN SELECT 1 AS end INTO @a; END; DELETE FROM u; SELECT 1 AS end", false),
+        ("BEGIN END CASE; DELETE FROM u; END", false),
+    ] {
+        let found = scan(format!("{head}{body}").as_bytes(), MYSQL);
+        let expected = if one { Classes::of(Class::Ddl) } else { found.classes };
+        assert_eq!(found.classes, expected, "{body}");
+        assert_eq!(found.doubts.is_empty(), one, "{body}");
+    }
+}
+
+#[test]
 fn brackets_quote_in_mariadbs_mssql_mode() {
     let sql = b"SELECT [a'b]; DELETE FROM t WHERE 1; -- '";
     assert_eq!(class(MARIADB, sql), Class::Write);
