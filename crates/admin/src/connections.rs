@@ -1,8 +1,8 @@
 //! The HTTP connections: how many there may be, and how long one may take.
 //!
-//! Nobody logs in here, so whoever reaches the port may open connections and say nothing. They are bounded in all and for
-//! each address, and a new one is always let in: it takes the place of the oldest that no request is being answered on. So a
-//! health check, which asks at once, is answered while a thousand others are held open.
+//! This port asks for no login, so whoever reaches it may open connections and say nothing. They are bounded in all
+//! and for each address, and a new one is always let in: it takes the place of the oldest that no request is being
+//! answered on. So a health check, which asks at once, is answered while a thousand others are held open.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 /// Connections at one time.
 const MOST: usize = 256;
 
-/// Of those, from one IPv4 address or one IPv6 /64.
+/// The most of those connections that one IPv4 address or one IPv6 /64 may have.
 const MOST_OF_ADDRESS: usize = 64;
 
 /// For the head of a request, from its first byte or from the end of the request before: also how long an idle connection

@@ -1,4 +1,4 @@
-//! Which requests are answered: by the host that they ask for, and, for what operators do, by who asks.
+//! Decides which requests are answered: by the host in the request, and for operators' commands also by the caller.
 //!
 //! There are no passwords yet, so the machine is the boundary. A browser is on the machine too, and runs what strangers
 //! wrote. It says where a page comes from (`Origin`, `Sec-Fetch-Site`); and a page whose name was made to point here (DNS

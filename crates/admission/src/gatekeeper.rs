@@ -43,7 +43,7 @@ pub struct Gatekeeper {
     pub(crate) clients: Clients<ClientStats>,
     forgotten: Arc<Mutex<Forgetting>>,
     pub(crate) parsed: ParseCache,
-    /// What the views, routines and triggers of the upstream touch.
+    /// The tables that the views, routines and triggers of the upstream touch.
     pub(crate) catalog: ArcSwap<Catalog>,
     catalog_wanted: Arc<Notify>,
     pub(crate) room: Arc<Room>,

@@ -15,7 +15,7 @@ use crate::note::Note;
 pub(crate) trait Question: Query {
     fn keep(&self) -> KnownQuestion;
 
-    /// `None`: of a text that nobody saw, or of several statements.
+    /// `None` when the text was not seen, or when it holds several statements.
     fn known_fingerprint(&self) -> Option<Fingerprint>;
 
     /// A gate may hold it, so that it matters to be exempt.
@@ -53,7 +53,7 @@ impl DefaultSchema {
     }
 }
 
-/// What rules may know of a statement without its text.
+/// The facts about a statement that rules read; the text is not among them.
 #[derive(Debug, Clone)]
 pub(crate) struct StatementFacts {
     pub(crate) classes: Classes,
@@ -64,7 +64,7 @@ pub(crate) struct StatementFacts {
 }
 
 impl StatementFacts {
-    /// Of a text that was never seen.
+    /// The facts for a statement whose text was never seen.
     pub(crate) fn unknown(classes: Classes) -> StatementFacts {
         StatementFacts {
             classes,
@@ -340,7 +340,7 @@ fn kept(schema: Schema<'_>) -> DefaultSchema {
     }
 }
 
-/// What the upstream's catalogue adds to a text.
+/// The tables and classes of a statement, once the upstream's catalogue has been looked into.
 #[derive(Debug, Clone)]
 struct Behind {
     /// `None`: those of the text itself.
@@ -397,7 +397,7 @@ impl Behind {
     }
 }
 
-/// What a routine or an unseen text touches is not in the text.
+/// The tables of a routine or of an unseen statement cannot be read from the text.
 fn may_hide(classes: Classes) -> bool {
     classes.contains(Class::Call) || classes.contains(Class::Unparsed)
 }

@@ -125,7 +125,7 @@ impl Drop for SessionGate {
 impl State {
     #[inline]
     fn ask_text(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
-        // A command without its text is one that nobody saw.
+        // A command without a text runs a statement whose text was not seen.
         let Some((sql, scan)) = ask.sql else { return self.ask_note(context, ask, &Note::unknown(), None) };
         self.under_way.read(sql, scan);
         if let Some(named) = &scan.named {

@@ -10,7 +10,7 @@ use crate::effects::Effects;
 use crate::graph::{Graph, Names, Seen, find, find_routines, is_servers_own};
 use crate::inventory::{Inventory, Sight, Unseen};
 
-/// What the views, routines and triggers of one server touch. Immutable.
+/// The tables that the views, routines and triggers of one server touch. Immutable.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// `None`: nothing is known.

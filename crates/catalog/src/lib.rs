@@ -1,4 +1,4 @@
-//! What the views, routines and triggers of a server touch, as an immutable snapshot.
+//! The tables that the views, routines and triggers of a server touch, as an immutable snapshot.
 //!
 //! [`Catalog::build`] takes what a probe read from the server's catalogue ([`Inventory`]), reads the bodies, and computes
 //! once what each object reaches. A statement's tables are then looked up with [`Catalog::tables_behind`].

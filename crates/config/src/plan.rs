@@ -224,7 +224,7 @@ pub struct Limits {
     pub per_user: Option<usize>,
     pub per_address: Option<usize>,
     pub unauthenticated: usize,
-    /// Of those, from one IPv4 address or one IPv6 /64.
+    /// The most of those connections that one IPv4 address or one IPv6 /64 may have.
     pub unauthenticated_per_address: Option<usize>,
     pub login_time: Duration,
     /// Bytes of all that a client sends before it is logged in.

@@ -15,7 +15,8 @@ use crate::stage::{Session, Stage, Who};
 const INTERLEAVINGS: u64 = 10_000;
 const STEPS: usize = 32;
 const MOST_SESSIONS: usize = 8;
-/// The first has a limit on its connections; all but the last share one on what runs at once, and one of them is exempt.
+/// The first user has a limit on its connections. All but the last share a limit on what runs at once. One of the
+/// users is exempt.
 const USERS: [&str; 4] = ["app", "etl", "ops", "web"];
 const WRITE: &str = "UPDATE t SET a = 1";
 const READ: &str = "SELECT * FROM t";
