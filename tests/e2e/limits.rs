@@ -62,6 +62,13 @@ fn the_limit_of_all_is_told_in_place_of_the_greeting_as_servers_do() {
 }
 
 #[test]
+fn place_before_login_is_free_before_the_client_knows_that_it_is_logged_in() {
+    let tollgate = with_limits("unauthenticated: 1");
+    let sessions: Vec<Raw> = (0..50).map(|_| Raw::login(tollgate.address, APP)).collect();
+    assert_eq!((sessions.len(), tollgate.counter("limit_unauthenticated_hit")), (50, 0));
+}
+
+#[test]
 fn a_place_comes_back_however_a_session_ends() {
     let tollgate = with_limits("connections: 3, per_user: 3, per_address: 3");
     fits(tollgate.address, APP, 3);

@@ -90,7 +90,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 pub(crate) struct UnauthenticatedPlaces {
     pub(crate) _of_all: Slot,
     /// `None` for a Unix socket, and for a peer whose PROXY header has the client's address.
-    pub(crate) _of_address: Option<Slot>,
+    pub(crate) of_address: Option<Slot>,
 }
 
 /// One place under a limit.

@@ -196,7 +196,7 @@ impl Door {
         // A load balancer's address is not its clients': theirs is known after the PROXY header.
         let client = peer.filter(|peer| !self.settings.proxy_protocol_from.contains(peer.ip()));
         let of_address = client.map(|client| limits.unauthenticated_share(client.ip())).transpose()?;
-        Ok((connection, UnauthenticatedPlaces { _of_all: of_all, _of_address: of_address }))
+        Ok((connection, UnauthenticatedPlaces { _of_all: of_all, of_address }))
     }
 
     fn turn_away(&self, socket: Socketed, limit: Limit) {

@@ -23,7 +23,7 @@ use crate::counters::Counter;
 use crate::error::ClientError;
 use crate::facts::SessionFacts;
 use crate::leg::{Leg, ReadError};
-use crate::limits::{Limit, Slot};
+use crate::limits::{Limit, Slot, UnauthenticatedPlaces};
 use crate::listener::Accepted;
 use crate::registry::SessionHandle;
 use crate::shared::Shared;
@@ -64,15 +64,19 @@ pub(crate) struct ClientRequest {
     pub(crate) tls: bool,
     pub(crate) offered: Capabilities,
     pub(crate) address_slot: Option<Slot>,
-    /// The share of a client behind a PROXY header in the places before login, until it is logged in.
-    pub(crate) _unauthenticated_share: Option<Slot>,
 }
 
 /// Logs a client in. `None`: it has been told, counted and logged.
-pub(crate) async fn login(shared: &Arc<Shared>, accepted: Accepted, handle: &SessionHandle) -> Option<LoggedIn> {
+pub(crate) async fn login(
+    shared: &Arc<Shared>,
+    accepted: Accepted,
+    unauthenticated: UnauthenticatedPlaces,
+    handle: &SessionHandle,
+) -> Option<LoggedIn> {
     let Accepted { mut leg, peer, local, listener, .. } = accepted;
     let mut place = Place { peer, local, listener: listener.name.clone() };
-    let end = match try_login(shared, &mut leg, &mut place, &listener, handle).await {
+    let mut unauthenticated = Some(unauthenticated);
+    let end = match try_login(shared, &mut leg, &mut place, &mut unauthenticated, &listener, handle).await {
         Ok((upstream, (facts, gate), status, slots)) => {
             shared.counters.add(Counter::LoggedIn);
             return Some(LoggedIn { client: leg, upstream, facts, gate, status, slots });
@@ -142,12 +146,13 @@ async fn try_login(
     shared: &Arc<Shared>,
     client: &mut Leg,
     place: &mut Place,
+    unauthenticated: &mut Option<UnauthenticatedPlaces>,
     listener: &crate::listener::ListenerSettings,
     handle: &SessionHandle,
 ) -> Result<(Leg, (SessionFacts, Box<dyn Gate>), StatusFlags, (Option<Slot>, Slot)), LoginEnd> {
     let deadline = Instant::now() + shared.settings.login_time;
     let request = tokio::select! {
-        greeted = timeout_at(deadline, greet::greet(shared, client, place, listener, handle)) => {
+        greeted = timeout_at(deadline, greet::greet(shared, client, place, unauthenticated, listener, handle)) => {
             greeted.unwrap_or_else(|_| Err(timed_out()))?
         }
         () = handle.drained() => return Err(LoginEnd::Refuse(ClientError::shutdown(), Counter::Drained)),
@@ -205,6 +210,8 @@ async fn try_login(
     };
     let status = OkPacket::decode(&ok, capabilities).map(|ok| ok.status).unwrap_or(greeting.status);
     let ok = shared.without_redirect(ok, capabilities);
+    // Before the client knows: its next connection finds the place free.
+    *unauthenticated = None;
     client.write_packet(&ok).await.map_err(|_| LoginEnd::Left(Counter::LeftDuringLogin))?;
     Ok((upstream, (facts, gate), status, (request.address_slot, user_slot)))
 }

@@ -101,8 +101,7 @@ pub(crate) async fn serve(
 ) {
     let entry = shared.registry.enter();
     // Boxed, so that the memory of a login is not kept by the task for the whole life of the session.
-    let logged_in = Box::pin(login::login(&shared, accepted, &entry.handle)).await;
-    drop(unauthenticated);
+    let logged_in = Box::pin(login::login(&shared, accepted, unauthenticated, &entry.handle)).await;
     if let Some(logged_in) = logged_in {
         Session::new(shared, logged_in, entry).run().await;
     }

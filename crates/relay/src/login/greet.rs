@@ -10,6 +10,7 @@ use super::{ClientRequest, LoginEnd, Place, client_read_failed, over, own_greeti
 use crate::counters::Counter;
 use crate::error::ClientError;
 use crate::leg::Leg;
+use crate::limits::UnauthenticatedPlaces;
 use crate::listener::{ClientLegTls, ListenerSettings};
 use crate::proxy_protocol;
 use crate::registry::SessionHandle;
@@ -21,15 +22,18 @@ pub(crate) async fn greet(
     shared: &Arc<Shared>,
     client: &mut Leg,
     place: &mut Place,
+    unauthenticated: &mut Option<UnauthenticatedPlaces>,
     listener: &ListenerSettings,
     handle: &SessionHandle,
 ) -> Result<ClientRequest, LoginEnd> {
     let must_send_header = place.peer.is_some_and(|peer| listener.proxy_protocol_from.contains(peer.ip()));
-    let mut share = None;
     if must_send_header {
         read_proxy_header(client, place).await?;
         let taken = place.peer.map(|peer| shared.limits.unauthenticated_share(peer.ip())).transpose();
-        share = taken.map_err(|limit| over(limit, b""))?;
+        let of_address = taken.map_err(|limit| over(limit, b""))?;
+        if let Some(places) = unauthenticated {
+            places.of_address = of_address;
+        }
     }
     let address_slot = match place.peer {
         Some(peer) => Some(shared.limits.address(peer.ip()).map_err(|limit| over(limit, b""))?),
@@ -65,7 +69,6 @@ pub(crate) async fn greet(
         tls: wants_tls,
         offered: greeting.capabilities,
         address_slot,
-        _unauthenticated_share: share,
     })
 }
 
