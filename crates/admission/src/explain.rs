@@ -48,8 +48,7 @@ pub struct Explanation {
     pub fingerprints: Vec<Fingerprint>,
     /// With its literals as `?`.
     pub normalised: String,
-    /// `None`: it could not be parsed.
-    pub tables: Option<Vec<Table>>,
+    pub tables: Touched,
     /// Its place in its transaction. One that is open is taken for one that has only read.
     pub turn: Turn,
     /// On all facts and, where that may differ, on the trusted ones.
@@ -68,6 +67,15 @@ pub struct Explanation {
     pub refusal: Option<Refusal>,
     /// The same of one that the rules let pass and a gate refuses, if that is different.
     pub gate_refusal: Option<Refusal>,
+}
+
+/// The tables that a statement touches, as far as they are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Touched {
+    These(Vec<Table>),
+    /// Or none: they are names in a text that the parser does not know.
+    SomeOf(Vec<Table>),
+    Any,
 }
 
 /// What became of every rule in one judgement, the owners first.
@@ -150,6 +158,7 @@ impl Gatekeeper {
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Free | Turn::GoesOn | Turn::Refused(_) => Bound::Full,
         };
+        let tables = touched(&question);
         let case = ruling::Case {
             keeper: self,
             policy: &policy,
@@ -176,12 +185,12 @@ impl Gatekeeper {
             conflicts,
             class: facts.class,
             classes: question.classes(),
-            doubts: scan.doubts,
+            doubts: scan.doubts | question.doubt_of_tables(),
             free: facts.free,
             shapes: scan.shapes,
             fingerprints: question.fingerprints().iter().collect(),
             normalised: statement::normalize(sql, scan.mode(), NORMALISED),
-            tables: tables(&question),
+            tables,
             turn,
             would_be: Some(would_be).filter(|other| *other != ruling),
             ruling,
@@ -232,10 +241,11 @@ fn considered_of(considered: &rules::Considered<'_>) -> Considered {
     }
 }
 
-fn tables(question: &TextQuestion<'_>) -> Option<Vec<Table>> {
+fn touched(question: &TextQuestion<'_>) -> Touched {
     match question.tables() {
-        rules::Tables::Known(tables) => Some(tables.to_vec()),
-        rules::Tables::Among(_) | rules::Tables::Unknown => None,
+        rules::Tables::Known(tables) => Touched::These(tables.to_vec()),
+        rules::Tables::Among(tables) => Touched::SomeOf(tables.to_vec()),
+        rules::Tables::Unknown => Touched::Any,
     }
 }
 

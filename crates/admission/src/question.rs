@@ -23,6 +23,15 @@ pub(crate) trait Question: Query {
 
     /// Whether views, routines, triggers or tables may be others once it has run.
     fn may_change_catalog(&self) -> bool;
+
+    /// Whether a rule has asked for its tables.
+    fn was_asked_for_tables(&self) -> bool;
+
+    /// The doubt about its tables, if a rule has asked for them.
+    fn doubt_of_tables(&self) -> Doubts {
+        let is_known = |tables| matches!(tables, Tables::Known(_));
+        if self.was_asked_for_tables() && !is_known(self.tables()) { Doubts::TABLES } else { Doubts::empty() }
+    }
 }
 
 /// The default schema of a session.
@@ -89,6 +98,7 @@ pub(crate) struct TextQuestion<'a> {
     catalog: Option<&'a ArcSwap<Catalog>>,
     behind: OnceCell<Behind>,
     gated: Cell<bool>,
+    asked_tables: Cell<bool>,
 }
 
 impl<'a> TextQuestion<'a> {
@@ -112,6 +122,7 @@ impl<'a> TextQuestion<'a> {
             catalog,
             behind: OnceCell::new(),
             gated: Cell::new(false),
+            asked_tables: Cell::new(false),
         };
         if scan.doubts.contains(Doubts::FUNCTIONS) {
             question.classes = scan.classes_with(question.parsed());
@@ -166,6 +177,7 @@ impl Query for TextQuestion<'_> {
     }
 
     fn tables(&self) -> Tables<'_> {
+        self.asked_tables.set(true);
         self.behind().tables(Some(self.parsed()))
     }
 
@@ -191,6 +203,10 @@ impl Question for TextQuestion<'_> {
         may_change(self.classes)
     }
 
+    fn was_asked_for_tables(&self) -> bool {
+        self.asked_tables.get()
+    }
+
     fn known_fingerprint(&self) -> Option<Fingerprint> {
         self.fingerprints().whole()
     }
@@ -205,6 +221,7 @@ pub(crate) struct NotedQuestion<'a> {
     catalog: &'a ArcSwap<Catalog>,
     behind: OnceCell<Behind>,
     gated: Cell<bool>,
+    asked_tables: Cell<bool>,
 }
 
 impl<'a> NotedQuestion<'a> {
@@ -218,6 +235,7 @@ impl<'a> NotedQuestion<'a> {
             catalog,
             behind: OnceCell::new(),
             gated: Cell::new(false),
+            asked_tables: Cell::new(false),
         };
         if may_tell(&catalog.load(), question.classes) {
             question.classes = question.behind().classes;
@@ -256,6 +274,7 @@ impl Query for NotedQuestion<'_> {
     }
 
     fn tables(&self) -> Tables<'_> {
+        self.asked_tables.set(true);
         self.behind().tables(self.note.statement.parsed.as_deref())
     }
 
@@ -280,6 +299,10 @@ impl Question for NotedQuestion<'_> {
 
     fn may_change_catalog(&self) -> bool {
         may_change(self.classes)
+    }
+
+    fn was_asked_for_tables(&self) -> bool {
+        self.asked_tables.get()
     }
 
     fn known_fingerprint(&self) -> Option<Fingerprint> {
@@ -388,11 +411,12 @@ impl Behind {
     }
 
     fn tables<'a>(&'a self, parsed: Option<&'a Parsed>) -> Tables<'a> {
-        match parsed {
-            Some(parsed) if parsed.outcome == Outcome::Read && !self.hidden => {
-                Tables::Known(self.tables.as_deref().unwrap_or(&parsed.tables))
-            }
-            Some(_) | None => Tables::Unknown,
+        let Some(parsed) = parsed.filter(|_| !self.hidden) else { return Tables::Unknown };
+        let tables = self.tables.as_deref().unwrap_or(&parsed.tables);
+        match parsed.outcome {
+            Outcome::Read => Tables::Known(tables),
+            Outcome::Among => Tables::Among(tables),
+            Outcome::Failed => Tables::Unknown,
         }
     }
 }

@@ -146,6 +146,7 @@ impl State {
         self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = note::facts(scan, question.class());
         let verdict = self.decide(context, ask, facts, spoken::comments(sql, scan), &question);
+        keeper.count_doubts(question.doubt_of_tables());
         drop(question);
         self.remembered.schema = schema;
         verdict
@@ -163,6 +164,7 @@ impl State {
         let facts = Facts { class: question.class(), ..note.facts };
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
         let verdict = self.decide(context, ask, facts, said, &question);
+        context.keeper.count_doubts(question.doubt_of_tables());
         self.remembered.schema = schema;
         verdict
     }

@@ -164,6 +164,9 @@ const LONGEST_SCHEMA: usize = 256;
 
 impl ByTable {
     pub(crate) fn find(&self, name: &str) -> &[u32] {
+        if name == statement::Table::ANY {
+            return &self.rules;
+        }
         self.names.get(name).map_or(&[], Vec::as_slice)
     }
 

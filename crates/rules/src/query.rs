@@ -112,15 +112,17 @@ pub enum Tables<'a> {
 impl<'a> Tables<'a> {
     /// Tables beyond these are not looked at one by one: such a statement is like one whose tables are unknown.
     pub const MOST: usize = 128;
+    /// The same of names that may be tables.
+    pub const MOST_POSSIBLE: usize = 512;
 
     /// What can be known for certain of which tables, within bounds. `None`: nothing.
     pub(crate) fn known(self) -> Option<(&'a [Table], Certainty)> {
-        let (tables, certainty) = match self {
-            Tables::Known(tables) => (tables, Certainty::Known),
-            Tables::Among(tables) => (tables, Certainty::Among),
+        let (tables, certainty, most) = match self {
+            Tables::Known(tables) => (tables, Certainty::Known, Tables::MOST),
+            Tables::Among(tables) => (tables, Certainty::Among, Tables::MOST_POSSIBLE),
             Tables::Unknown => return None,
         };
-        (tables.len() <= Tables::MOST).then_some((tables, certainty))
+        (tables.len() <= most).then_some((tables, certainty))
     }
 }
 

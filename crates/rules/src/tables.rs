@@ -13,7 +13,7 @@ pub(crate) struct TableSet(Box<[Table]>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Touch {
     No,
-    /// The statement leaves its schema to the session, whose schema is not known.
+    /// The statement leaves its schema to the session, whose schema is not known; or it touches whatever is in a schema.
     Maybe,
     Yes,
 }
@@ -38,10 +38,12 @@ impl TableSet {
     pub(crate) fn touch(&self, table: &Table, session_schema: Schema<'_>) -> Touch {
         let schema = table.schema.as_deref().map(str::as_bytes).or(session_schema.name());
         let one = |wanted: &Table| {
-            if wanted.name != table.name {
+            let is_any = &*table.name == Table::ANY;
+            if wanted.name != table.name && !is_any {
                 return Touch::No;
             }
             match (&wanted.schema, schema) {
+                (None, _) if is_any => Touch::Maybe,
                 (None, _) => Touch::Yes,
                 (Some(_), None) => Touch::Maybe,
                 (Some(wanted), Some(schema)) if wanted.as_bytes().eq_ignore_ascii_case(schema) => Touch::Yes,

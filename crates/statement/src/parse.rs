@@ -5,17 +5,19 @@
 //! one literal for all, with lists cut short. So it cannot disagree with MySQL about where a literal or a comment ends,
 //! and its work does not grow with the length of a list.
 
+mod among;
 mod cache;
 mod walk;
 
 pub use cache::ParseCache;
 
+use self::among::{Ends, may_touch};
 use self::walk::{Names, names};
 use crate::lexer::Position;
 use crate::normalize::simplify;
 use crate::program::effects;
 use crate::scan::{Reader, Segment};
-use crate::{Class, Classes, Doubts, Mode, Scan};
+use crate::{Class, Classes, Doubts, Lexer, Mode, Scan};
 use memchr::memchr;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
@@ -26,7 +28,8 @@ use std::thread;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub outcome: Outcome,
-    /// Each once, in the order of their names. What a statement calls by a name of its own (WITH) is none.
+    /// Each once, in the order of their names. If the text was read, what a statement calls by a name of its own (WITH) is
+    /// none.
     pub tables: Box<[Table]>,
     /// Names that may be stored routines, of a text that calls some; names of tables may be among them.
     pub calls: BTreeSet<Table>,
@@ -34,11 +37,15 @@ pub struct Parsed {
     pub foreign_functions: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// From what is known best to what is known least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outcome {
+    /// The text touches these tables and no others.
     Read,
-    /// The parser does not know this grammar, does not tell the tables of such a statement, or the text is too long or too
-    /// deep for it: the tables are not known.
+    /// The parser does not know the grammar of some statement, or the text is too long or too deep for it. But the statement is of
+    /// a kind that names its tables, so they are among its names, and those are the tables.
+    Among,
+    /// The tables are not known.
     Failed,
 }
 
@@ -47,7 +54,12 @@ pub enum Outcome {
 pub struct Table {
     /// As far as it is written.
     pub schema: Option<Box<str>>,
+    /// [`Table::ANY`] stands for every table of the schema, as in DROP DATABASE.
     pub name: Box<str>,
+}
+
+impl Table {
+    pub const ANY: &str = "*";
 }
 
 impl Parsed {
@@ -61,9 +73,23 @@ impl Parsed {
         Parsed { outcome: Outcome::Failed, tables: Box::default(), ..self }
     }
 
+    /// What the names of the statement tell where the parser failed.
+    fn or_among(self, statement: Lexer<'_>, ends: Ends) -> Parsed {
+        let tables = if self.outcome == Outcome::Failed { may_touch(statement, ends) } else { None };
+        match tables {
+            Some(tables) => Parsed { outcome: Outcome::Among, tables: tables.into_iter().collect(), ..self },
+            None => self,
+        }
+    }
+
+    fn and_calls_of(&self, other: &Parsed) -> Parsed {
+        let calls = self.calls.union(&other.calls).cloned().collect();
+        Parsed { calls, ..self.clone() }
+    }
+
     fn with(mut self, other: &Parsed) -> Parsed {
-        if self.outcome == Outcome::Failed || other.outcome == Outcome::Failed {
-            self.outcome = Outcome::Failed;
+        self.outcome = self.outcome.max(other.outcome);
+        if self.outcome == Outcome::Failed {
             self.tables = Box::default();
         } else {
             let mut tables = self.tables.into_vec();
@@ -83,7 +109,7 @@ impl Scan {
     pub fn classes_with(&self, parsed: &Parsed) -> Classes {
         let mut classes = self.classes;
         if self.doubts.contains(Doubts::FUNCTIONS) && parsed.foreign_functions {
-            classes.insert(if parsed.outcome == Outcome::Read { Class::Call } else { Class::Unparsed });
+            classes.insert(if parsed.outcome == Outcome::Failed { Class::Unparsed } else { Class::Call });
         }
         classes
     }
@@ -99,13 +125,13 @@ fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
     for segment in scan.readings.segments(sql) {
         let called = !calls(sql, segment).is_empty();
         let mut lexer = segment.lexer(sql);
-        while let Some((rest, text)) = simplify(lexer, LIMIT) {
-            lexer = rest;
+        while let Some((rest, text)) = simplify(lexer.clone(), LIMIT) {
+            let statement = std::mem::replace(&mut lexer, rest);
             count += 1;
             let names = text.as_ref().and_then(|text| read(text.clone()));
             let is_control =
                 text.is_some_and(|text| crate::scan(text.as_bytes(), Mode::default()).class == Class::Control);
-            let one = parsed(names.as_ref(), called, is_control);
+            let one = parsed(names.as_ref(), called, is_control).or_among(statement, Ends::AtSemicolon);
             all = Some(all.map_or_else(|| one.clone(), |all| all.with(&one)));
             if count > MOST_STATEMENTS {
                 return Parsed::unknown();
@@ -128,8 +154,8 @@ fn parse_one(sql: &[u8], mode: Mode, is_control: bool, may_call: bool) -> Parsed
     let text = simplify(segment.lexer(sql), LIMIT).and_then(|(_, text)| text);
     let names = text.and_then(read);
     let foreign = calls.iter().any(|name| names.as_ref().is_none_or(|names| !names.clears(name)));
-    let calls = if !calls.is_empty() || may_call { calls_of(sql, mode) } else { BTreeSet::new() };
-    Parsed { calls, ..parsed(names.as_ref(), foreign, is_control) }
+    let calls = if !calls.is_empty() || may_call { effects(sql, mode).calls } else { BTreeSet::new() };
+    Parsed { calls, ..parsed(names.as_ref(), foreign, is_control).or_among(segment.lexer(sql), Ends::WithText) }
 }
 
 /// Names that may be routines, whether ANSI_QUOTES is set or not, which does not show.

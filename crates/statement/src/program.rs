@@ -47,19 +47,25 @@ pub fn mode_of(sql_mode: &str, server: Server) -> Mode {
 /// Reads a body in UTF-8. It never fails: whatever stands there is searched for words and names.
 pub fn effects(body: &[u8], mode: Mode) -> ProgramEffects {
     let mut effects = ProgramEffects::default();
-    read(body, mode, &mut effects);
+    read(Lexer::new(body, mode), |_| true, &mut effects);
     if memchr::memmem::find(body, b"/*!").is_some() || memchr::memmem::find(body, b"/*M!").is_some() {
         // Code for one version is a comment for another.
         for server in [Server::Unknown, Server::MySql(0)] {
-            read(body, Mode { server, ..mode }, &mut effects);
+            read(Lexer::new(body, Mode { server, ..mode }), |_| true, &mut effects);
         }
     }
     effects
 }
 
-fn read(body: &[u8], mode: Mode, effects: &mut ProgramEffects) {
-    let lexer = Lexer::new(body, mode);
-    let tokens: Vec<Token> = lexer.clone().collect();
+/// The names that may be tables, as long as the tokens of a text belong to it. `None`: there are more than [`MOST_NAMES`].
+pub(crate) fn possible_tables(rest: Lexer<'_>, belongs: impl Fn(&Token) -> bool) -> Option<BTreeSet<Table>> {
+    let mut effects = ProgramEffects::default();
+    read(rest, belongs, &mut effects);
+    (!effects.truncated).then_some(effects.names)
+}
+
+fn read(lexer: Lexer<'_>, belongs: impl Fn(&Token) -> bool, effects: &mut ProgramEffects) {
+    let tokens: Vec<Token> = lexer.clone().take_while(belongs).collect();
     let body = Body { lexer, tokens: &tokens };
     let mut at = 0;
     while at < tokens.len() {

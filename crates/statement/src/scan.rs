@@ -97,17 +97,20 @@ bitflags! {
         const ROUTINE = 1 << 3;
         /// The text is not here: EXECUTE of a string that was built by the server, or a statement that no reader knows.
         const UNSEEN = 1 << 4;
+        /// The tables are not known, or only that they are among its names. A scan never says so: it is found when a rule asks.
+        const TABLES = 1 << 5;
     }
 }
 
 impl Doubts {
     /// Names for metrics and messages.
-    pub const NAMES: [(&'static str, Doubts); 5] = [
+    pub const NAMES: [(&'static str, Doubts); 6] = [
         ("readings", Doubts::READINGS),
         ("cut", Doubts::CUT),
         ("functions", Doubts::FUNCTIONS),
         ("routine", Doubts::ROUTINE),
         ("unseen", Doubts::UNSEEN),
+        ("tables", Doubts::TABLES),
     ];
 }
 

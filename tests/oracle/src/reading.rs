@@ -107,7 +107,8 @@ impl Session {
             names.iter().map(owned).collect::<BTreeSet<TableName>>()
         };
         let hidden = classes.contains(Class::Call) || classes.contains(Class::Unparsed);
-        let tables = (parsed.outcome == Outcome::Read && !hidden).then(|| names(&parsed.tables));
+        let tables = (parsed.outcome != Outcome::Failed && !hidden).then(|| names(&parsed.tables));
+        let certain_tables = tables.clone().filter(|_| parsed.outcome == Outcome::Read);
         let mut certain: Vec<Class> = classes.iter().collect();
         if scan.free {
             certain = vec![scan.class];
@@ -118,7 +119,7 @@ impl Session {
         Reading {
             classes: classes.iter().chain(scan.free.then_some(scan.class)).collect(),
             free: scan.free,
-            certain_tables: tables.clone(),
+            certain_tables,
             tables,
             certain_class: (certain.len() == 1).then(|| certain.first().copied()).flatten(),
             takes_lock: scan.takes_lock,

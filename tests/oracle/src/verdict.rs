@@ -147,7 +147,7 @@ impl Comparison<'_> {
 
     fn is_known(&self, known: &std::collections::BTreeSet<TableName>, in_schema: &str, name: &str) -> bool {
         let is = |known_name: &str, known_schema: &Option<String>| {
-            known_name.eq_ignore_ascii_case(name)
+            (known_name.eq_ignore_ascii_case(name) || known_name == statement::Table::ANY)
                 && known_schema.as_ref().is_none_or(|known| known.eq_ignore_ascii_case(in_schema))
         };
         known.iter().any(|(known_schema, known_name)| {

@@ -63,13 +63,7 @@ pub(crate) async fn greet(
     if listener.tls == ClientLegTls::Required && !client.security.is_secure() {
         return Err(LoginEnd::Refuse(ClientError::secure_transport_required(), Counter::PlainRefused));
     }
-    Ok(ClientRequest {
-        payload,
-        certificate,
-        tls: wants_tls,
-        offered: greeting.capabilities,
-        address_slot,
-    })
+    Ok(ClientRequest { payload, certificate, tls: wants_tls, offered: greeting.capabilities, address_slot })
 }
 
 /// The login request in a packet that was read.

@@ -392,6 +392,11 @@ enum Touch {
 
 fn touch(condition: &Condition, table: &Table, session: Option<&[u8]>) -> Touch {
     let one = |value: &Value| match value {
+        Value::Table { schema: None, .. } if &*table.name == Table::ANY => Touch::Maybe,
+        Value::Table { schema: Some(wanted), .. } if &*table.name == Table::ANY => match &table.schema {
+            Some(schema) if schema == wanted => Touch::Maybe,
+            _ => Touch::No,
+        },
         Value::Table { name, .. } if *name != table.name => Touch::No,
         Value::Table { schema: None, .. } => Touch::Yes,
         Value::Table { schema: Some(wanted), .. } => match table.schema.as_deref().map(str::as_bytes).or(session) {

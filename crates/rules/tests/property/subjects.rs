@@ -213,6 +213,14 @@ fn table(dice: &mut impl Dice) -> Table {
     Table { schema, name: dice.pick(&TABLES).into() }
 }
 
+/// Sometimes also all tables of a schema, as of one that is dropped.
+fn with_whole_schema(mut tables: Vec<Table>, dice: &mut impl Dice) -> Vec<Table> {
+    if dice.one_in(2) {
+        tables.push(Table { schema: Some(dice.pick(&["shop", "stats"]).into()), name: Table::ANY.into() });
+    }
+    tables
+}
+
 pub(crate) fn asked(dice: &mut impl Dice) -> Asked {
     let count = dice.below(4);
     let mut tables: Vec<Table> = (0..count).map(|_| table(dice)).collect();
@@ -246,7 +254,7 @@ pub(crate) fn asked(dice: &mut impl Dice) -> Asked {
         given,
         tables: match dice.below(8) {
             0 => Touched::Unknown,
-            1 => Touched::Among(tables),
+            1 => Touched::Among(with_whole_schema(tables, dice)),
             _ => Touched::Known(tables),
         },
     }

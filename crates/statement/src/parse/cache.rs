@@ -53,11 +53,16 @@ impl ParseCache {
         let may_call = scan.classes.contains(Class::Call);
         let key = |mode| Key { spelling: spelling(sql, mode), mode, is_control, may_call };
         let parsed = self.one_in(sql, key(mode));
-        if parsed.outcome == Outcome::Read || memchr(b'"', sql).is_none() {
+        if (parsed.outcome == Outcome::Read && !may_call) || memchr(b'"', sql).is_none() {
             return parsed;
         }
         let other = self.one_in(sql, key(Mode { ansi_quotes: !mode.ansi_quotes, ..mode }));
-        if other.outcome == Outcome::Read { other } else { parsed }
+        match (parsed.outcome, other.outcome) {
+            (Outcome::Read, _) if parsed.calls == other.calls => parsed,
+            (Outcome::Read, _) => Arc::new(parsed.and_calls_of(&other)),
+            (_, Outcome::Read) => Arc::new(other.and_calls_of(&parsed)),
+            _ => Arc::new(Parsed::clone(&parsed).with(&other)),
+        }
     }
 
     fn one_in(&self, sql: &[u8], key: Key) -> Arc<Parsed> {

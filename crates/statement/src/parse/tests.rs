@@ -25,6 +25,7 @@ fn shown(sql: &str, mode: Mode) -> String {
         .collect();
     let tables = match parsed.outcome {
         Outcome::Read => tables.join(" "),
+        Outcome::Among => format!("among {}", tables.join(" ")),
         Outcome::Failed => "failed".to_owned(),
     };
     format!("{tables} | {}{}", class(&scan, &parsed), if parsed.foreign_functions { " foreign" } else { "" })
@@ -73,10 +74,10 @@ fn tables() {
             ("DROP TABLE a, b", "a b | ddl"),
             ("RENAME TABLE a TO b", "a b | ddl"),
             ("CREATE INDEX i ON a (b)", "a | ddl"),
-            ("LOCK TABLES a READ, b WRITE", "failed | write"),
+            ("LOCK TABLES a READ, b WRITE", "among a b lock read tables write | write"),
             ("CREATE TABLE a SELECT * FROM b", "a b | ddl"),
             ("INSERT INTO a TABLE b", "a b | write"),
-            ("TABLE a", "failed | read"),
+            ("TABLE a", "among a | read"),
             ("SELECT a FROM b UNION TABLE c", "b c | read"),
             ("SELECT * FROM a PARTITION (p0) USE INDEX (i)", "a | read"),
             ("ALTER TABLE a ADD COLUMN b INT", "a | ddl"),
@@ -123,8 +124,8 @@ fn names_of_with() {
             ("WITH a AS (SELECT * FROM a) SELECT * FROM a", "a | read"),
             // MySQL tells these by their case.
             ("WITH A AS (SELECT 1) SELECT * FROM a", "a | read"),
-            ("UPDATE IGNORE t SET a = 1", "failed | write"),
-            ("CREATE TABLE u LIKE t", "failed | ddl"),
+            ("UPDATE IGNORE t SET a = 1", "among a t | write"),
+            ("CREATE TABLE u LIKE t", "among t u | ddl"),
             ("WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a, b", "b | read"),
             ("WITH RECURSIVE a AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT * FROM a", " | read"),
             ("SELECT * FROM big WHERE id IN (WITH big AS (SELECT 1) SELECT * FROM big)", "big | read"),
@@ -176,18 +177,66 @@ fn what_the_parser_cannot_read() {
         &[
             // The scanner is sure of these: only their tables are not known.
             ("HANDLER t READ FIRST", "failed | read"),
-            ("SELECT * FROM", "failed | read"),
+            ("SELECT * FROM", "among  | read"),
             ("XA START 'x'", " | control"),
             // Of these it is not.
-            ("SELECT f(1) FROM", "failed | unparsed foreign"),
+            ("SELECT f(1) FROM", "among f | call foreign"),
             ("HANDLER t READ FIRST WHERE f(1)", "failed | unparsed foreign"),
-            ("DO f(1)", "failed | unparsed foreign"),
+            ("DO f(1)", "among do f | call foreign"),
         ],
     );
     let deep = format!("SELECT {}f(1){}", "(".repeat(1000), ")".repeat(1000));
-    assert_eq!(shown(&deep, MYSQL), "failed | unparsed foreign");
+    assert_eq!(shown(&deep, MYSQL), "among f | call foreign");
     let long = format!("SELECT f(1) FROM {}t", "t, ".repeat(10_000));
-    assert_eq!(shown(&long, MYSQL), "failed | unparsed foreign");
+    assert_eq!(shown(&long, MYSQL), "among f t | call foreign");
+}
+
+#[test]
+fn tables_are_among_names_where_the_parser_fails() {
+    check(
+        MYSQL,
+        &[
+            ("SELECT a MOD 2 FROM db.t", "among a db mod db.t | read"),
+            ("SELECT * FROM a LEFT JOIN (b, c) ON !d", "among a b c d | read"),
+            (
+                "LOAD DATA INFILE 'x' INTO TABLE t (a) SET b = (SELECT 1 FROM u)",
+                "among a b data infile load t u | write",
+            ),
+            ("DROP PROCEDURE p", "among p procedure | ddl"),
+            ("DROP INDEX i ON t", "among i index t | ddl"),
+            // Names behind a `;` are those of another statement.
+            ("UPDATE IGNORE a SET x = 1; DROP TABLE b", "among a b x | ddl"),
+            ("UPDATE IGNORE a SET x = 1; HANDLER h READ FIRST", "failed | write"),
+            // The server finds `u` where the new table is.
+            (
+                "CREATE TABLE db.t (a INT, FOREIGN KEY (a) REFERENCES u (a))",
+                "among a db foreign key references u db.a db.db db.foreign db.key db.references db.t db.u | ddl",
+            ),
+            ("CREATE DATABASE d", "among d database | ddl"),
+            ("DROP DATABASE IF EXISTS `D`", "among d database d.* | ddl"),
+            ("CREATE OR REPLACE SCHEMA d", "among d schema d.* | ddl"),
+            // What they concern is not named, or by another name.
+            ("DROP TRIGGER g", "failed | ddl"),
+            ("ALTER DATABASE d UPGRADE DATA DIRECTORY NAME", "failed | ddl"),
+            ("EXPLAIN FOR SCHEMA d UPDATE IGNORE t SET a = 1", "failed | read"),
+            ("BINLOG 'x'", "failed | write"),
+            ("IMPORT TABLE FROM 'x'", "failed | ddl"),
+        ],
+    );
+    let many = format!("LOCK TABLES {}t READ", (0..600).map(|at| format!("a{at} READ, ")).collect::<String>());
+    assert_eq!(shown(&many, MYSQL), "failed | write");
+}
+
+/// What was found for one name in double quotes is not taken for another.
+#[test]
+fn calls_in_double_quotes_are_not_mixed_up() {
+    let cache = ParseCache::new();
+    for name in ["f", "g"] {
+        let sql = format!("SELECT \"{name}\"(1)");
+        let parsed = cache.get_or_parse(&crate::scan(sql.as_bytes(), MYSQL), sql.as_bytes());
+        let calls: Vec<&str> = parsed.calls.iter().map(|call| &*call.name).collect();
+        assert_eq!(calls, [name]);
+    }
 }
 
 /// A tree as deep as the text is long does not end the process, and lists do not make a text long.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use admission::explain::{AtGate, Does, Explanation, Facts, Judged, Lost, Owned, Place, Ruling, Then};
+use admission::explain::{AtGate, Does, Explanation, Facts, Judged, Lost, Owned, Place, Ruling, Then, Touched};
 use admission::port::Refusal;
 use admission::unit::{Bound, Turn};
 use health::Aggregate;
@@ -13,13 +13,11 @@ use statement::{Class, Doubts, Shapes};
 pub(crate) fn answer(explained: &Explanation) -> Json {
     let shapes = Shapes::NAMES.iter().filter(|(_, shape)| explained.shapes.contains(*shape));
     let shapes: Vec<&str> = shapes.map(|(name, _)| *name).collect();
-    let tables = explained.tables.as_ref().map(|tables| {
-        let name = |table: &statement::Table| match &table.schema {
-            Some(schema) => format!("{schema}.{}", table.name),
-            None => table.name.to_string(),
-        };
-        tables.iter().map(name).collect::<Vec<String>>()
-    });
+    let (tables, possible) = match &explained.tables {
+        Touched::These(tables) => (Some(table_names(tables)), None),
+        Touched::SomeOf(tables) => (None, Some(table_names(tables))),
+        Touched::Any => (None, None),
+    };
     json!({
         "identity": identity(&explained.claimed),
         "trusted": explained.trusted.as_deref().map(identity),
@@ -31,6 +29,7 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
         "doubts": doubts(explained.doubts),
         "shapes": shapes,
         "tables": tables,
+        "possible_tables": possible,
         "fingerprint": explained.fingerprints.first().map(ToString::to_string),
         "fingerprints": explained.fingerprints.iter().map(ToString::to_string).collect::<Vec<String>>(),
         "unit": turn(&explained.turn),
@@ -45,12 +44,21 @@ pub(crate) fn answer(explained: &Explanation) -> Json {
     })
 }
 
+fn table_names(tables: &[statement::Table]) -> Vec<String> {
+    let name = |table: &statement::Table| match &table.schema {
+        Some(schema) => format!("{schema}.{}", table.name),
+        None => table.name.to_string(),
+    };
+    tables.iter().map(name).collect()
+}
+
 /// Why a fact of the statement is not certain: a name, and a sentence.
 fn doubts(doubts: Doubts) -> Vec<Json> {
     let sentence = |doubt: Doubts| match doubt {
         Doubts::READINGS => "its bytes can be read in more than one way: by sql_mode, by character set, or by version",
         Doubts::CUT => "it is longer than limits.inspect: the rest is not seen",
         Doubts::FUNCTIONS => "it may call a function that is not the server's own",
+        Doubts::TABLES => "the tables that it touches are not known for certain",
         Doubts::ROUTINE => "it calls a routine, whose statements are not in the text",
         _ => "its text, or a part of it, is not seen or not understood",
     };

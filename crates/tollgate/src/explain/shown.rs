@@ -21,10 +21,7 @@ pub(super) fn shown(answer: &Json, style: &Style) -> String {
     line("class", text(answer, "class"));
     line("in doubt", doubts(answer));
     line("shapes", list(answer, "shapes"));
-    line(
-        "tables",
-        if answer.get("tables").is_some_and(Json::is_null) { "not known".to_owned() } else { list(answer, "tables") },
-    );
+    line("tables", tables(answer));
     line("fingerprint", text(answer, "fingerprint"));
     line("unit", answer.get("unit").map(|unit| text(unit, "says")).unwrap_or_default());
     let mut out = lines.join("\n") + "\n";
@@ -38,6 +35,17 @@ pub(super) fn shown(answer: &Json, style: &Style) -> String {
         out.push_str(&rules(judged, style));
     }
     out + &gates(answer, style) + &verdict(answer, judgements.len(), style)
+}
+
+fn tables(answer: &Json) -> String {
+    let is_null = |key| answer.get(key).is_some_and(Json::is_null);
+    if !is_null("tables") {
+        return list(answer, "tables");
+    }
+    if is_null("possible_tables") {
+        return "not known: any".to_owned();
+    }
+    format!("not known, but among {}", list(answer, "possible_tables"))
 }
 
 /// Why a fact of the statement is not certain, and which classes it may have then.
