@@ -113,6 +113,8 @@ impl Catalog {
     /// Base tables stand for themselves and, if the access writes, for what their triggers touch; views also for all that
     /// they read.
     ///
+    /// [`Table::ANY`] stands for all tables of its schema, where all of them are known.
+    ///
     /// `session_schema` is that of names without a schema. If it is not known, such a name stands for the tables of that
     /// name in every schema.
     pub fn tables_behind<'a>(
@@ -159,6 +161,9 @@ impl Catalog {
 impl Known {
     fn add_table<'k>(&'k self, found: &mut Found<'k>, table: &Table, session: Option<&str>, access: Access) {
         let schema = table.schema.as_deref().or(session);
+        if &*table.name == Table::ANY {
+            return self.add_schema(found, table);
+        }
         let mut any = false;
         for at in candidates(&self.tables, schema, &table.name) {
             any = true;
@@ -171,6 +176,17 @@ impl Known {
         }
         let is_known = any && schema.is_some();
         found.flags.unknown_names |= !is_known && !schema.is_some_and(is_servers_own);
+    }
+
+    /// All tables of a schema, where all are known. A DROP DATABASE runs no triggers.
+    fn add_schema(&self, found: &mut Found<'_>, any: &Table) {
+        let Some(schema) = any.schema.as_deref().filter(|schema| self.seen.tables.covers(schema)) else { return };
+        let names = self.tables.get(schema).into_iter().flat_map(|objects| objects.keys());
+        let mut names: Vec<&Box<str>> = names.collect();
+        names.sort_unstable();
+        let table = |name: &Box<str>| Table { schema: Some(schema.into()), name: name.clone() };
+        found.dropped.extend(names.into_iter().map(table));
+        found.resolved.push(any.clone());
     }
 
     fn add_call<'k>(&'k self, found: &mut Found<'k>, call: &Table, session: Option<&str>) {
@@ -206,6 +222,9 @@ fn candidates<'n>(names: &'n Names, schema: Option<&'n str>, name: &'n str) -> i
 #[derive(Debug, Default)]
 struct Found<'k> {
     tables: BTreeSet<&'k Table>,
+    /// Tables of whole schemas, and the names that stood for them.
+    dropped: Vec<Table>,
+    resolved: Vec<Table>,
     flags: Effects,
 }
 
@@ -220,10 +239,13 @@ impl<'k> Found<'k> {
     fn expansion(self, written: &[Table]) -> Expansion<'_> {
         let Effects { writes, ddl, dynamic, locks, calls_unknown, unknown_names, .. } = self.flags;
         let behind = self.tables.into_iter().filter(|table| !written.contains(table)).cloned();
-        let mut behind = behind.peekable();
-        let tables = match behind.peek() {
-            None => Cow::Borrowed(written),
-            Some(_) => written.iter().cloned().chain(behind).collect(),
+        let mut behind = behind.chain(self.dropped).peekable();
+        let is_same = behind.peek().is_none() && self.resolved.is_empty();
+        let tables = if is_same {
+            Cow::Borrowed(written)
+        } else {
+            let written = written.iter().filter(|table| !self.resolved.contains(table));
+            written.cloned().chain(behind).collect()
         };
         Expansion { tables, writes, ddl, dynamic, locks, calls_unknown, unknown_names }
     }

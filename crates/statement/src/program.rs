@@ -16,7 +16,7 @@ pub struct ProgramEffects {
     /// Also locking reads, `INTO OUTFILE` and sequences.
     pub writes: bool,
     pub ddl: bool,
-    /// PREPARE, EXECUTE or EXECUTE IMMEDIATE: the text that runs is not in the body.
+    /// PREPARE, EXECUTE or EXECUTE IMMEDIATE: the text that runs is not in the body. Also DROP DATABASE, whose tables are not.
     pub dynamic: bool,
     /// GET_LOCK or LOCK TABLES.
     pub locks: bool,
@@ -137,7 +137,8 @@ impl Body<'_> {
             || (self.is(at, FREE_WRITES) && self.may_begin_statement(at) && !self.is(at + 1, &["TRANSACTION"]));
         effects.locks |=
             self.is(at, LOCKING_FUNCTIONS) || (self.is(at, &["LOCK"]) && self.is(at + 1, &["TABLE", "TABLES"]));
-        effects.dynamic |= self.is(at, DYNAMIC) && self.may_begin_statement(at);
+        effects.dynamic |= (self.is(at, DYNAMIC) && self.may_begin_statement(at))
+            || (self.is(at, &["DROP", "REPLACE"]) && self.is(at + 1, &["DATABASE", "SCHEMA"]));
         // `sequence.nextval`, as MariaDB's ORACLE mode has it.
         effects.writes |= self.is_symbol(at + 1, b'.') && self.is(at + 2, &["NEXTVAL"]);
     }

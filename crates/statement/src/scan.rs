@@ -8,11 +8,11 @@
 mod arms;
 mod body;
 mod keyword;
+mod program_body;
 mod reader;
 mod readings;
 mod seen;
 mod set;
-mod trigger_body;
 mod verb;
 
 pub(crate) use self::reader::Reader;

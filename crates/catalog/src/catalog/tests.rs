@@ -70,7 +70,7 @@ fn behind(catalog: &Catalog, name: &str, access: Access) -> String {
     shown(&catalog.tables_behind(&tables, Some(b"Shop"), access))
 }
 
-const SHOP: [&str; 14] = [
+const SHOP: [&str; 15] = [
     "table shop.secret",
     "table shop.Pub",
     "table shop.audit",
@@ -83,6 +83,7 @@ const SHOP: [&str; 14] = [
     "routine shop.f_writes = BEGIN INSERT INTO audit VALUES (1); RETURN 1; END",
     "routine shop.p = BEGIN DELETE FROM other.secret; CALL q(); END",
     "routine shop.q = BEGIN PREPARE s FROM @x; EXECUTE s; DROP TABLE nothing; CALL p(); END",
+    "routine shop.drops = DROP DATABASE other",
     "routine shop.opaque = ?",
     "trigger shop.pub = BEGIN INSERT INTO secret VALUES (NEW.id); END",
 ];
@@ -104,12 +105,15 @@ fn views_and_triggers_expand_to_their_tables() {
         ("nowhere", Access::Read, "nowhere n"),
         ("other.v1", Access::Read, "other.v1 n"),
         ("information_schema.tables", Access::Read, "information_schema.tables"),
+        // Of a schema that is dropped; it runs no triggers.
+        ("other.*", Access::Write, "other.secret"),
+        ("nowhere.*", Access::Write, ""),
     ] {
         assert_eq!(behind(&catalog, name, access), expected, "{name} {access:?}");
     }
     assert!(catalog.reads_may_write());
     assert!(!build(&SHOP[..6]).reads_may_write());
-    assert_eq!(catalog.counts(), (9, 5, 4));
+    assert_eq!(catalog.counts(), (9, 5, 5));
 }
 
 #[test]
@@ -139,6 +143,7 @@ fn routines_reach_through_calls_and_cycles() {
         ("f_writes", "shop.audit w"),
         ("shop.p", "other.secret wdx"),
         ("opaque", "c"),
+        ("drops", "dx"),
         ("loadable", ""),
         ("q\u{301}", ""),
         ("f_writ\u{e9}s", "shop.audit w"),
@@ -174,6 +179,7 @@ fn everything_out_of_sight_is_unknown() {
         ("v1", Access::Read, "v1 shop.secret shop.v1"),
         ("other.secret", Access::Read, "other.secret n"),
         ("secret", Access::Write, "secret"),
+        ("other.*", Access::Write, "other.*"),
     ] {
         assert_eq!(behind(&catalog, name, access), expected, "{name} {access:?}");
     }

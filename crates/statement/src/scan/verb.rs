@@ -3,7 +3,7 @@
 use super::keyword::Keyword;
 use super::reader::Reader;
 use super::readings::ModeChange;
-use super::{Doubts, NamedStatement, Source, TransactionEffect, set, trigger_body};
+use super::{Doubts, NamedStatement, Source, TransactionEffect, program_body, set};
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
 use crate::{Class, Kind, Token};
 
@@ -423,8 +423,8 @@ impl Reader<'_> {
 
     fn create(&mut self, first: Token) -> Verb {
         let (kind, last) = stored(&mut self.lexer, &first);
-        let is_trigger = last.is_some_and(|last| self.lexer.is(&last, "TRIGGER"));
-        if is_trigger && trigger_body::is_whole_text(self.lexer.clone()) {
+        let is_whole = |last: &Token| program_body::is_whole_text(last, self.lexer.clone());
+        if kind == Stored::Program && last.as_ref().is_some_and(is_whole) {
             let end = self.lexer.by_ref().last().map(|token| token.end);
             self.last_end = self.last_end.max(end.unwrap_or(0));
             return Verb { creates: true, ..Verb::committing(Class::Ddl, None) };

@@ -138,7 +138,24 @@ fn definitions_and_administration() {
             ("SET PASSWORD = 'x'", "ddl commits"),
             ("SET PASSWORD FOR u = 'x'", "ddl commits"),
             ("SET DEFAULT ROLE NONE TO u", "ddl commits"),
-            ("CREATE PROCEDURE p() BEGIN DELETE FROM t; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE PROCEDURE p() BEGIN DELETE FROM t; COMMIT; END", "ddl commits"),
+            (
+                "CREATE PROCEDURE IF NOT EXISTS `d`.p(INOUT a ENUM('x'), b DECIMAL(1, 2)) BEGIN COMMIT; END;",
+                "ddl commits",
+            ),
+            (
+                "CREATE DEFINER=a@b FUNCTION f(a INT) RETURNS VARCHAR(9) CHARSET utf8mb4 COLLATE utf8mb4_bin \
+                 COMMENT 'BEGIN' NOT DETERMINISTIC READS SQL DATA SQL SECURITY INVOKER BEGIN COMMIT; RETURN 1; END",
+                "ddl commits",
+            ),
+            // Here the body is another, or ends before the text does.
+            ("CREATE PROCEDURE p() SELECT begin; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE PROCEDURE begin() SELECT 1; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE PROCEDURE p(begin INT) SET @a = begin; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE DEFINER=procedure VIEW v AS SELECT 1 begin; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE PROCEDURE p() BEGIN DO 1; END; COMMIT", "ddl ends commits crosses"),
+            ("CREATE PROCEDURE p() BEGIN DO 1; END; COMMIT; END", "ddl ends commits crosses"),
+            ("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT do begin; COMMIT; END", "ddl ends commits crosses"),
             (
                 "CREATE DEFINER=a@b TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END; COMMIT",
                 "ddl ends commits crosses",
