@@ -290,7 +290,7 @@ var steps = map[string]func(){
 	},
 	"error": func() {
 		for i := 0; i < 2; i++ {
-			_, err := query("SELEC 1")
+			_, err := query("SELECT 1 FROM")
 			fails(err, 1064, "syntax")
 			_, err = conn.ExecContext(ctx, q("INSERT INTO @_a (v) VALUES ('one')"))
 			fails(err, 1062, "Duplicate entry 'one'")

@@ -184,7 +184,7 @@ public class Driver {
     }
     static void error() throws Exception {
         for (int i = 0; i < 2; i++) {
-            fails(1064, "42000", () -> query("SELEC 1"));
+            fails(1064, "42000", () -> query("SELECT 1 FROM"));
             fails(1062, "23000", () -> run("INSERT INTO @_a (v) VALUES ('one')"));
             fails(1146, "42S02", () -> query("SELECT * FROM @_none"));
             fails(1146, "42S02", () -> { // a failed PREPARE; the driver then tries it as text

@@ -171,7 +171,7 @@ class Driver:
 
     def error_step(self):
         for _ in range(2):
-            self.fails(lambda: self.run("SELEC 1"), 1064, "42000")
+            self.fails(lambda: self.run("SELECT 1 FROM"), 1064, "42000")
             self.fails(lambda: self.run(f"INSERT INTO {T}_a (v) VALUES ('one')"), 1062, "23000")
             self.fails(lambda: self.run(f"SELECT * FROM {T}_none"), 1146, "42S02")
             same(self.run("SELECT 5"), [(5,)])

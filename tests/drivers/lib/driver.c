@@ -256,7 +256,7 @@ static void step_multi_result(void) {
   expect("CALL @_two(7)", "7|first"); more("8|second/9|third"); more("ok"); CHECK(mysql_next_result(conn) == -1);
   expect("SELECT 1; CALL @_two(7); DO 1; SELECT 'x', NULL", "1");
   more("7|first"); more("8|second/9|third"); more("ok"); more("ok"); more("x|<null>"); CHECK(mysql_next_result(conn) == -1);
-  expect("SELECT 1; SELEC 2; SELECT 3", "1");
+  expect("SELECT 1; SELECT 2 FROM; SELECT 3", "1");
   CHECK(mysql_next_result(conn) == 1 && mysql_errno(conn) == 1064);
   CHECK(!mysql_set_server_option(conn, MYSQL_OPTION_MULTI_STATEMENTS_OFF));
   expect_error("SELECT 1; SELECT 2", 1064, "42000");
@@ -324,11 +324,11 @@ static void step_many_rows(void) {
 
 static void step_error(void) {
   for (int i = 0; i < 2; i++) {
-    expect_error("SELEC 1", 1064, "42000");
+    expect_error("SELECT 1 FROM", 1064, "42000");
     expect_error("INSERT INTO @_a (v) VALUES ('one')", 1062, "23000");
     expect_error("SELECT * FROM @_none", 1146, "42S02");
     MYSQL_STMT *stmt = mysql_stmt_init(conn);
-    CHECK(mysql_stmt_prepare(stmt, "SELEC ?", 7) && mysql_stmt_errno(stmt) == 1064 && !strcmp(mysql_stmt_sqlstate(stmt), "42000"));
+    CHECK(mysql_stmt_prepare(stmt, "SELECT ? FROM", 13) && mysql_stmt_errno(stmt) == 1064 && !strcmp(mysql_stmt_sqlstate(stmt), "42000"));
     mysql_stmt_close(stmt);
     expect("SELECT 5", "5");
   }

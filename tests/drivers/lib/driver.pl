@@ -142,8 +142,8 @@ my @steps = (
     },
     error => sub {
         for (1, 2) {
-            fails(1064, '42000', sub { text('SELEC 1') });
-            fails(1064, '42000', sub { run('SELEC 1') });
+            fails(1064, '42000', sub { text('SELECT 1 FROM') });
+            fails(1064, '42000', sub { run('SELECT 1 FROM') });
             fails(1062, '23000', sub { run("INSERT INTO \@_a (v) VALUES ('one')") });
             fails(1146, '42S02', sub { rows('SELECT * FROM @_none') });
             same(rows('SELECT 5'), [[5]]);

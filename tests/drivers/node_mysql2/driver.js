@@ -116,10 +116,10 @@ const steps = {
   },
   async error() {
     for (let i = 0; i < 2; i++) {
-      await fails(run('SELEC 1'), 1064, '42000');
+      await fails(run('SELECT 1 FROM'), 1064, '42000');
       await fails(run(`INSERT INTO ${T}_a (v) VALUES ('one')`), 1062, '23000');
       await fails(run(`SELECT * FROM ${T}_none`), 1146, '42S02');
-      await fails(call(conn, 'prepare', 'SELEC ?'), 1064, '42000');
+      await fails(call(conn, 'prepare', 'SELECT ? FROM'), 1064, '42000');
       same(await run('SELECT 5'), [[5]]);
     }
   },

@@ -161,10 +161,10 @@ $steps = [
     'error' => function () {
         global $c;
         for ($i = 0; $i < 2; $i++) {
-            fails(fn () => run('SELEC 1'), 1064, '42000');
+            fails(fn () => run('SELECT 1 FROM'), 1064, '42000');
             fails(fn () => run("INSERT INTO @_a (v) VALUES ('one')"), 1062, '23000');
             fails(fn () => run('SELECT * FROM @_none'), 1146, '42S02');
-            fails(fn () => $c->prepare('SELEC ?'), 1064, '42000');
+            fails(fn () => $c->prepare('SELECT ? FROM'), 1064, '42000');
             same(run('SELECT 5'), [['5']]);
         }
     },

@@ -137,10 +137,10 @@ STEPS = {
   },
   error: lambda {
     2.times do
-      fails(1064, '42000') { run('SELEC 1') }
+      fails(1064, '42000') { run('SELECT 1 FROM') }
       fails(1062, '23000') { run("INSERT INTO @_a (v) VALUES ('one')") }
       fails(1146, '42S02') { run('SELECT * FROM @_none') }
-      fails(1064, '42000') { prepare('SELEC ?') }
+      fails(1064, '42000') { prepare('SELECT ? FROM') }
       same(run('SELECT 5'), [[5]])
     end
   },

@@ -12,17 +12,13 @@ use crate::rules::run;
 
 /// Every restriction names a table, schema, statement or user that no program uses. The catalogue is visible to the probe, so
 /// that `unknown_tables` and views have their full effect.
-///
-/// Rules on what a statement says are dry runs, and what they would refuse is printed: statements whose tables are not known
-/// match them, such as CREATE TABLE with NOT NULL, LOCK TABLES, LOAD DATA, CALL and CREATE PROCEDURE. Make them enforce when
-/// these are read.
 const RULES: &str = "\
 probe: { user: app, password: app-pw }
 rules:
-  - { id: table, match: { table: secret_ledger }, mode: warn, do: { rejection_ratio: 1 }, action: reject, permanent: true }
-  - { id: shape, match: { table: secret_ledger, shape: no_where }, mode: warn, do: { rejection_ratio: 1 }, action: reject, priority: 1, permanent: true }
-  - { id: schema, match: { schema: vault }, mode: warn, do: { rejection_ratio: 1 }, action: reject, permanent: true }
-  - { id: fingerprint, match: { fingerprint: \"SELECT secret FROM secret_ledger WHERE id = 1\" }, mode: warn, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: table, match: { table: secret_ledger }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: shape, match: { table: secret_ledger, shape: no_where }, do: { rejection_ratio: 1 }, action: reject, priority: 1, permanent: true }
+  - { id: schema, match: { schema: vault }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
+  - { id: fingerprint, match: { fingerprint: \"SELECT secret FROM secret_ledger WHERE id = 1\" }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
   - { id: ddl, match: { user: etl, class: ddl }, do: { rejection_ratio: 1 }, action: reject, permanent: true }
   - { id: unknown, match: { user: etl, table: secret_ledger }, unknown_tables: match, do: { rejection_ratio: 1 }, action: reject, permanent: true }
   - { id: concurrency, match: { user: etl }, do: { max_concurrency: 1 }, permanent: true }
@@ -36,12 +32,13 @@ struct Corpus {
     /// For names of tables: not the program's own, which other tests use at the same time.
     name: String,
     required: Vec<&'static str>,
-    /// Statements that the rules in a dry run would refuse wrongly, as known. Fewer is better, more is a failure.
-    known_warnings: Option<u64>,
+    /// Statements that are refused wrongly, as known: the rules are a dry run then. More is a failure.
+    known_refusals: u64,
 }
 
 fn passes_untouched(corpus: &Corpus, flavor: Flavor) -> Ran {
-    let tollgate = Tollgate::start(&format!("{}{RULES}", upstream(server(flavor))));
+    let mode = if corpus.known_refusals > 0 { "defaults: { mode: warn }\n" } else { "" };
+    let tollgate = Tollgate::start(&format!("{}{mode}{RULES}", upstream(server(flavor))));
     wait_until("the catalogue", || tollgate.log().contains("read the server's catalogue"));
     let mut command = run_program(corpus.program, tollgate.address, flavor, Tls::Off);
     command.env("TG_TABLE", format!("c_{}", corpus.name)).env("TG_LARGE_BYTES", LARGE_BYTES);
@@ -55,8 +52,10 @@ fn passes_untouched(corpus: &Corpus, flavor: Flavor) -> Ran {
     }
     assert!(corpus.required.is_empty() || tollgate.counter("statements_passed") > 0, "{} went around it", corpus.name);
     let warned = tollgate.counter("statements_warned");
-    assert!(corpus.known_warnings.is_none_or(|known| warned <= known), "{}: {warned} would be refused", corpus.name);
-    assert_in_force(&tollgate);
+    assert!(warned <= corpus.known_refusals, "{}: {warned} would be refused", corpus.name);
+    if corpus.known_refusals == 0 {
+        assert_in_force(&tollgate);
+    }
     Ran::Done
 }
 
@@ -87,7 +86,7 @@ fn report(name: &str, flavor: Flavor, tollgate: &Tollgate) {
     let shares = if shares.is_empty() { "none".to_owned() } else { shares.join(", ") };
     // Straight to the stream: libtest captures `eprintln!` and shows it only after a failure.
     let line = format!(
-        "CORPUS {name} before {flavor:?}: {seen} statements, in doubt: {shares}; rules in a dry run would refuse {} ({})\n",
+        "CORPUS {name} before {flavor:?}: {seen} statements, in doubt: {shares}; a dry run would refuse {} ({})\n",
         tollgate.counter("statements_warned"),
         warnings(tollgate).join(", ")
     );
@@ -111,12 +110,16 @@ fn doubts(tollgate: &Tollgate) -> BTreeMap<String, u64> {
     .collect()
 }
 
-/// The rules do concern what they name: else their silence would prove nothing.
+/// The rules do concern what they name, and what nobody can read: else their silence would prove nothing.
 fn assert_in_force(tollgate: &Tollgate) {
-    for sql in ["SELECT secret FROM secret_ledger WHERE id = 7", "DELETE FROM secret_ledger"] {
-        let before = tollgate.counter("statements_warned");
-        run(&mut Raw::login(tollgate.address, APP), sql);
-        assert_eq!(tollgate.counter("statements_warned"), before + 1, "{sql}");
+    for sql in [
+        "SELECT secret FROM secret_ledger WHERE id = 7",
+        "DELETE FROM secret_ledger",
+        "LOCK TABLES secret_ledger READ",
+        "SELEC 1",
+    ] {
+        let answer = run(&mut Raw::login(tollgate.address, APP), sql);
+        assert!(answer.is_refused(), "{sql}: {answer:?}");
     }
     let answer = run(&mut Raw::login(tollgate.address, ETL), "CREATE TABLE test.secret_ledger (id INT)");
     assert!(answer.is_refused(), "{answer:?}");
@@ -130,27 +133,27 @@ fn before_both(corpus: &Corpus) {
     }
 }
 
-fn corpus(program: &'static str, known_warnings: u64, required: &[&'static str]) {
+fn corpus(program: &'static str, known_refusals: u64, required: &[&'static str]) {
     let name = program.rsplit('/').next().expect("a name").to_owned();
-    before_both(&Corpus { program, name, required: required.to_vec(), known_warnings: Some(known_warnings) });
+    before_both(&Corpus { program, name, required: required.to_vec(), known_refusals });
 }
 
 /// A driver's own program, with its large row below `limits.inspect`. Before MySQL only, for the time that it takes.
 fn driver(program: &'static str) {
     let required = steps::required(program, Flavor::Mysql, Tls::Off);
-    passes_untouched(&Corpus { program, name: program.to_owned(), required, known_warnings: None }, Flavor::Mysql);
+    passes_untouched(&Corpus { program, name: program.to_owned(), required, known_refusals: 0 }, Flavor::Mysql);
 }
 
 #[test]
 fn sysbench_is_not_refused() {
-    corpus("corpora/sysbench", 9, &["connect", "prepared", "text", "many_rows", "quit"]);
+    corpus("corpora/sysbench", 0, &["connect", "prepared", "text", "many_rows", "quit"]);
 }
 
 #[test]
 fn sqlalchemy_is_not_refused() {
     corpus(
         "corpora/sqlalchemy",
-        4,
+        0,
         &[
             "text_pymysql",
             "many_rows_pymysql",
@@ -167,14 +170,15 @@ fn sqlalchemy_is_not_refused() {
 fn django_is_not_refused() {
     corpus(
         "corpora/django",
-        30,
+        0,
         &["connect", "migrations", "text", "many_rows", "aggregates", "transaction", "raw", "users", "quit"],
     );
 }
 
 #[test]
-fn mysqldump_in_gbk_is_not_refused() {
-    corpus("corpora/mysqldump_gbk", 11, &["connect", "text_utf8mb4", "text_gbk", "quit"]);
+fn mysqldump_in_gbk_is_refused_where_its_character_set_is_not_known() {
+    // A dump sets the character set back to a value that it has saved in a variable, which the proxy does not follow.
+    corpus("corpora/mysqldump_gbk", 6, &["connect", "text_utf8mb4", "text_gbk", "quit"]);
 }
 
 macro_rules! drivers_are_not_refused {
