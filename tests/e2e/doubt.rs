@@ -7,6 +7,7 @@ mod documented;
 mod favours;
 mod hidden;
 mod locks;
+mod new_sessions;
 mod parsed;
 mod readings;
 mod schemas;

@@ -23,8 +23,7 @@ upstream:
   tls: disabled
 limits:
   connections: 5000
-  unauthenticated: 500
-  unauthenticated_per_address: 0
+  unauthenticated: 1000
 admin: {{ http: off }}
 "
     );

@@ -182,9 +182,9 @@ impl Known {
     fn add_schema(&self, found: &mut Found<'_>, any: &Table) {
         let Some(schema) = any.schema.as_deref().filter(|schema| self.seen.tables.covers(schema)) else { return };
         let names = self.tables.get(schema).into_iter().flat_map(|objects| objects.keys());
-        let mut names: Vec<&Box<str>> = names.collect();
+        let mut names: Vec<&str> = names.map(|name| &**name).collect();
         names.sort_unstable();
-        let table = |name: &Box<str>| Table { schema: Some(schema.into()), name: name.clone() };
+        let table = |name: &str| Table { schema: Some(schema.into()), name: name.into() };
         found.dropped.extend(names.into_iter().map(table));
         found.resolved.push(any.clone());
     }

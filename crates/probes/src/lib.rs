@@ -10,6 +10,7 @@
 // What is wanted, and what is told.
 mod custom;
 mod event;
+mod new_sessions;
 mod pace;
 mod run;
 mod server;
@@ -26,7 +27,6 @@ mod ask;
 mod catalogue;
 mod clock;
 mod heartbeat;
-mod init_connect;
 
 // How it asks.
 mod complaints;
@@ -43,7 +43,7 @@ pub use custom::{Ask, CustomMetric, On};
 pub use event::{Change, Event, Role, ServerSeen};
 pub use grants::{Grants, grants};
 pub use heartbeat::table::statements as heartbeat_statements;
-pub use init_connect::hidden_session_settings;
+pub use new_sessions::{hidden_session_settings, watch_session_settings};
 pub use pace::Pace;
 pub use run::{Probes, WorkSoFar};
 pub use server::{Flavor, ReplicationState};

@@ -112,9 +112,11 @@ impl Session {
     fn new(shared: Arc<Shared>, logged_in: LoggedIn, entry: Entry) -> Session {
         let LoggedIn { client, upstream, facts, gate, status, slots } = logged_in;
         let server = server(&shared);
+        let mut text = SessionText::new(server, facts.charset, statements_per_text(facts.capabilities));
+        text.begin(shared.upstream.beginning());
         Session {
             tracker: ReplyTracker::new(facts.capabilities, status),
-            text: SessionText::new(server, facts.charset, statements_per_text(facts.capabilities)),
+            text,
             scan: None,
             shared,
             client,

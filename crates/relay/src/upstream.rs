@@ -7,8 +7,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::session::Beginning;
 use arc_swap::ArcSwapOption;
 use socket2::SockRef;
 use tokio::net::{TcpSocket, UnixStream, lookup_host};
@@ -72,6 +74,8 @@ pub struct Upstream {
     /// Held while a first greeting is fetched, so that a crowd of clients dials once.
     learning: Mutex<Option<(Instant, String)>>,
     doubts: Doubts,
+    /// See [`Upstream::set_changes_sessions`].
+    changes_sessions: AtomicBool,
     counters: Arc<Counters>,
 }
 
@@ -136,8 +140,19 @@ impl Upstream {
             last_failure: ArcSwapOption::empty(),
             learning: Mutex::new(None),
             doubts: Doubts::default(),
+            changes_sessions: AtomicBool::new(false),
             counters,
         }
+    }
+
+    /// Whether the server may begin a session with another character set or sql_mode than its login asks for, which no reply
+    /// shows: by `init_connect`, for example. Sessions that begin from now on are read in every way until they say more.
+    pub fn set_changes_sessions(&self, changes: bool) {
+        self.changes_sessions.store(changes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn beginning(&self) -> Beginning {
+        if self.changes_sessions.load(Ordering::Relaxed) { Beginning::Unknown } else { Beginning::AsAsked }
     }
 
     /// How the upstream greeted last; asks it if it never did.

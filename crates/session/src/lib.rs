@@ -14,6 +14,18 @@ pub struct SessionText {
     charset: Charset,
     statements: StatementsPerText,
     locks: LockKnowledge,
+    beginning: Beginning,
+    /// No reply has shown yet what the sql_mode is.
+    mode_is_unknown: bool,
+}
+
+/// How the server begins a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// With the character set that the login asks for, and the sql_mode that its OK shows.
+    AsAsked,
+    /// With whatever its settings say, such as `init_connect`.
+    Unknown,
 }
 
 /// How many statements a text of COM_QUERY may hold (CLIENT_MULTI_STATEMENTS, COM_SET_OPTION).
@@ -59,7 +71,17 @@ impl TextEffect {
 
 impl SessionText {
     pub fn new(server: Server, charset: Charset, statements: StatementsPerText) -> SessionText {
-        SessionText { server, charset, statements, locks: LockKnowledge::default() }
+        let (locks, beginning) = (LockKnowledge::default(), Beginning::AsAsked);
+        SessionText { server, charset, statements, locks, beginning, mode_is_unknown: false }
+    }
+
+    /// What the server's settings do to a new session.
+    pub fn begin(&mut self, beginning: Beginning) {
+        self.beginning = beginning;
+        if beginning == Beginning::Unknown {
+            self.charset = Charset::Unknown;
+            self.mode_is_unknown = true;
+        }
     }
 
     /// Reads a text. `no_backslash_escapes` is what the status flags of the last reply said.
@@ -80,12 +102,16 @@ impl SessionText {
             extent,
             charset: self.charset,
         };
+        if self.mode_is_unknown {
+            return statement::scan_in_any_mode(sql, mode);
+        }
         statement::scan(sql, mode)
     }
 
-    /// A text has been answered.
+    /// A text has been answered. An answer that is no error shows what the sql_mode is.
     #[inline]
     pub fn settle(&mut self, effect: &TextEffect, succeeded: bool) {
+        self.mode_is_unknown &= !succeeded;
         if !effect.locks.is_none() {
             self.locks.settle(effect.locks, succeeded);
         }
@@ -102,12 +128,14 @@ impl SessionText {
     pub fn reset(&mut self) {
         self.locks.clear();
         self.charset = Charset::Unknown;
+        self.begin(self.beginning);
     }
 
     /// After COM_CHANGE_USER.
     pub fn log_in(&mut self, charset: Charset) {
         self.locks.clear();
         self.charset = charset;
+        self.begin(self.beginning);
     }
 
     /// After COM_SET_OPTION.

@@ -33,6 +33,28 @@ fn charset_follows_what_the_server_confirmed() {
     assert_eq!(session.charset, Charset::Unknown);
 }
 
+/// `init_connect` may have set both.
+#[test]
+fn first_texts_of_a_changed_session_are_read_in_every_way() {
+    let gbk = b"SELECT '\xBF\\'; DELETE FROM t; -- '".as_slice();
+    let plain = b"SELECT 'a\\'; DELETE FROM t; -- '".as_slice();
+    let writes = |session: &SessionText, sql| {
+        session.read(sql, Source::Query, Part::Whole, false).classes.contains(Class::Write)
+    };
+    let mut session = session(Charset::Utf8);
+    assert!(!writes(&session, gbk) && !writes(&session, plain));
+    session.begin(Beginning::Unknown);
+    assert!(writes(&session, gbk) && writes(&session, plain));
+    run(&mut session, "SELECT nothing", false);
+    assert!(writes(&session, plain), "an error does not show the sql_mode");
+    run(&mut session, "SELECT 1", true);
+    assert!(writes(&session, gbk) && !writes(&session, plain));
+    run(&mut session, "SET NAMES utf8mb4", true);
+    assert!(!writes(&session, gbk));
+    session.log_in(Charset::Utf8);
+    assert!(writes(&session, gbk) && writes(&session, plain));
+}
+
 #[test]
 fn user_locks_let_nothing_pass_and_table_locks_do() {
     let mut session = session(Charset::Plain);

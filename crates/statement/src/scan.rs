@@ -18,10 +18,10 @@ mod verb;
 pub(crate) use self::reader::Reader;
 pub(crate) use self::readings::{Readings, Segment};
 
-use self::readings::Candidates;
+use self::readings::{Candidates, ModeChange};
 use crate::lexer::{Met, Position};
 use crate::locks::LockEffects;
-use crate::{CharsetChange, Class, Classes, Kind, Mode, Server, Shapes};
+use crate::{Charset, CharsetChange, Class, Classes, Kind, Mode, Server, Shapes};
 use bitflags::bitflags;
 use std::ops::Range;
 
@@ -159,6 +159,18 @@ pub fn scan(sql: &[u8], mode: Mode) -> Scan {
     if mode.charset.is_multibyte() {
         scan.forget_comments();
     }
+    scan.finish(sql);
+    scan
+}
+
+/// Like [`scan`], where neither the sql_mode nor the character set is known.
+pub fn scan_in_any_mode(sql: &[u8], mode: Mode) -> Scan {
+    let mode = Mode { charset: Charset::Unknown, ..mode };
+    let candidates = Candidates::after(sql, mode, ModeChange::ANYTHING);
+    if candidates.number() == 1 {
+        return scan(sql, mode);
+    }
+    let mut scan = all_readings(sql, mode, Some(candidates));
     scan.finish(sql);
     scan
 }

@@ -5,6 +5,7 @@
 mod asked;
 mod catalogue;
 mod gate_log;
+mod new_sessions;
 mod own;
 mod pace;
 mod remembered;
@@ -50,7 +51,7 @@ pub(crate) fn start(
     custom: watch::Receiver<Custom>,
 ) -> anyhow::Result<()> {
     let (probes, host) = (asked::settings(plan), asked::host(&plan.upstream));
-    let catalogue = catalogue::settings(plan);
+    let (catalogue, new_sessions) = (catalogue::settings(plan), new_sessions::settings(plan));
     let idle = plan.probe.as_ref().map(|probe| (probe.idle_after, probe.idle_interval));
     let remembered = Remembered::open(&plan.state_dir);
     let on_demotion = plan.upstream.on_demotion;
@@ -72,6 +73,9 @@ pub(crate) fn start(
             }
             if let Some(settings) = catalogue {
                 tokio::spawn(catalogue::publish(settings, Arc::clone(&keeper)));
+            }
+            if let Some(settings) = new_sessions {
+                tokio::spawn(new_sessions::publish(settings, Arc::clone(&shared)));
             }
             let traffic = Traffic::new(idle, keeper.gates().in_flight(), Instant::now());
             let measuring = Measuring {

@@ -37,18 +37,3 @@ fn exists(name: &str) -> bool {
         || text.contains(&format!("inspected!(\n    {test},"))
         || text.contains(&format!("favouring!({test},"))
 }
-
-#[test]
-fn init_connect_is_warned_of() {
-    use std::process::Command;
-
-    let server =
-        sandbox::Server::start(sandbox::Options::mysql().argument("--init-connect=SET NAMES gbk")).expect("a MySQL");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("proxy.yaml");
-    let probe = format!("probe: {{ user: {}, password: {} }}\n", sandbox::MONITOR.user, sandbox::MONITOR.password);
-    fs::write(&file, format!("{}{probe}", crate::harness::upstream(&server))).expect("a file");
-    let output = Command::new(env!("CARGO_BIN_EXE_tollgate")).args(["check", "--connect"]).arg(&file).output();
-    let said = String::from_utf8(output.expect("the binary").stdout).expect("text");
-    assert!(said.contains("warning: init_connect is set to `SET NAMES gbk`"), "{said}");
-}

@@ -1,6 +1,6 @@
 //! Statements in which the table is easily overlooked: modifiers, names of WITH, plans, and text that the server converts first.
 
-use super::{Attempt, Group, Query, both, mysql};
+use super::{Attempt, Group, Query, both, mariadb, mysql};
 
 const SECRET: &str = "rules:\n\
     - { id: stop, match: { table: @.secret }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
@@ -50,4 +50,53 @@ fn prepared_literal_is_read_as_the_server_converts_it() {
         mysql("latin1", &[Query(b"PREPARE s FROM \"SELECT 1 AS p\xE0FROM secret\""), Query(b"EXECUTE s")]),
     ];
     check("doubt_literal", ATTEMPTS);
+}
+
+/// Grammar that the parser does not know: every name may be a table.
+#[test]
+fn names_in_unknown_grammar_may_be_tables() {
+    const ATTEMPTS: &[Attempt] = &[
+        both("utf8mb4", &[Query(b"SELECT v MOD 2 FROM secret")]),
+        both("utf8mb4", &[Query(b"SELECT * FROM pub LEFT JOIN (`secret`, t) ON !0")]),
+        both("utf8mb4", &[Query(b"INSERT INTO t (v) SELECT v MOD 2 FROM doubt_grammar . secret")]),
+        both("utf8mb4", &[Query(b"CREATE TABLE child (i INT, FOREIGN KEY (i) REFERENCES secret (id))")]),
+        both("utf8mb4", &[Query(b"CREATE TABLE `like` LIKE secret")]),
+    ];
+    check("doubt_grammar", ATTEMPTS);
+}
+
+#[test]
+fn tables_of_dropped_schemas_are_touched() {
+    const YAML: &str = "rules:\n\
+        - { id: stop, match: { table: @_other.secret }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
+    const ATTEMPTS: &[Attempt] = &[
+        both("utf8mb4", &[Query(b"DROP DATABASE doubt_dropped_other")]),
+        both("utf8mb4", &[Query(b"DO 1; DROP SCHEMA IF EXISTS `doubt_dropped_other`")]),
+        mariadb(&[Query(b"CREATE OR REPLACE DATABASE doubt_dropped_other")]),
+    ];
+    Group {
+        schema: "doubt_dropped",
+        yaml: YAML,
+        control: "SELECT * FROM doubt_dropped_other.secret",
+        harmless: "DROP DATABASE IF EXISTS doubt_dropped_nowhere",
+        attempts: ATTEMPTS,
+    }
+    .run();
+}
+
+/// Names that begin with the right one and end in a byte that is no character: MySQL drops it.
+#[test]
+fn names_outside_utf8_are_not_believed() {
+    const ATTEMPTS: &[Attempt] = &[
+        mysql("utf8mb4", &[Query(b"SELECT * FROM secret\xC3")]),
+        mysql("utf8mb4", &[Query(b"SELECT * FROM `secret\xC3`")]),
+        mysql("gbk", &[Query(b"SELECT * FROM `secret\x80`")]),
+        mysql("gb18030", &[Query(b"SELECT * FROM secret\x81")]),
+        mysql("big5", &[Query(b"SELECT * FROM secret\xA1")]),
+        mysql("sjis", &[Query(b"SELECT * FROM secret\x81")]),
+        mysql("cp932", &[Query(b"SELECT * FROM secret\x81")]),
+        mysql("ujis", &[Query(b"SELECT * FROM secret\xA1")]),
+        mysql("euckr", &[Query(b"SELECT * FROM secret\xA1")]),
+    ];
+    check("doubt_names", ATTEMPTS);
 }

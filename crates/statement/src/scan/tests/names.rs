@@ -14,6 +14,9 @@ fn named_statements() {
         ("PREPARE s FROM 'a' 'b'", "prepare s from a variable"),
         ("EXECUTE s", "execute s"),
         ("EXECUTE /* x */ s USING @a", "execute s"),
+        ("EXECUTE s USING 1, @a", "execute s"),
+        // MariaDB takes expressions, which work before the statement does.
+        ("EXECUTE s USING SLEEP(9)", "-"),
         ("DEALLOCATE PREPARE s", "deallocate s"),
         ("drop prepare s;", "deallocate s"),
         ("PREPARE s FROM 'SELECT 1'; EXECUTE s", "-"),
