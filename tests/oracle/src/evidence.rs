@@ -133,10 +133,11 @@ const DDL_WORDS: [&str; 5] = ["CREATE", "DROP", "ALTER", "TRUNCATE", "RENAME"];
 ///
 /// The server cuts the text at bytes that are no characters; where that leaves no word, the packet's own text stands in.
 fn is_explain(event: &Event, packet: &[u8]) -> bool {
-    let has_words = Words { rest: &event.text, mariadb: false }.next().is_some();
+    let has_words = Words { rest: &event.text, mariadb: false, versions_are_code: true }.next().is_some();
     let text = if has_words { &event.text } else { packet };
-    [false, true].into_iter().any(|mariadb| {
-        let mut words = Words { rest: text, mariadb };
+    // Which versions are code depends on the server; either way there is only one statement.
+    [(false, true), (true, true), (false, false)].into_iter().any(|(mariadb, versions_are_code)| {
+        let mut words = Words { rest: text, mariadb, versions_are_code };
         let mut first = words.next().unwrap_or_default();
         // MariaDB's SET STATEMENT … FOR another statement.
         if first.eq_ignore_ascii_case(b"SET")
@@ -150,11 +151,13 @@ fn is_explain(event: &Event, packet: &[u8]) -> bool {
     })
 }
 
-/// Words of a text, comments passed over. Versioned comments count as code.
+/// Words of a text, comments passed over.
 struct Words<'a> {
     rest: &'a [u8],
     /// `/*M!` begins code and no comment.
     mariadb: bool,
+    /// `/*!` with a version does.
+    versions_are_code: bool,
 }
 
 impl<'a> Iterator for Words<'a> {
@@ -170,6 +173,7 @@ impl<'a> Iterator for Words<'a> {
             self.rest = match self.rest {
                 [] => return None,
                 [b'/', b'*', b'M', b'!', rest @ ..] if self.mariadb => rest,
+                [b'/', b'*', b'!', first, ..] if first.is_ascii_digit() && !self.versions_are_code => after(b"*/"),
                 [b'/', b'*', b'!', rest @ ..] => {
                     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                     &rest[digits..]
@@ -205,7 +209,7 @@ fn is_ddl(event: &Event) -> bool {
 
 /// Whether the text that the server ran begins with one of these words.
 fn starts(event: &Event, words: &[&str]) -> bool {
-    let word = Words { rest: &event.text, mariadb: true }.next().unwrap_or_default();
+    let word = Words { rest: &event.text, mariadb: true, versions_are_code: true }.next().unwrap_or_default();
     words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
