@@ -25,6 +25,7 @@ use crate::port::{Admission, Client, Gate, Refusal};
 use crate::refusal::{Reason, Words, too_many_connections};
 use crate::room::Room;
 use crate::session_gate::SessionGate;
+use crate::shared_catalog::SharedCatalog;
 use crate::stats::{ClientStats, Counted, Forgetting, Forgotten};
 use crate::who::Who;
 
@@ -44,7 +45,7 @@ pub struct Gatekeeper {
     forgotten: Arc<Mutex<Forgetting>>,
     pub(crate) parsed: ParseCache,
     /// The tables that the views, routines and triggers of the upstream touch.
-    pub(crate) catalog: ArcSwap<Catalog>,
+    pub(crate) catalog: SharedCatalog,
     catalog_wanted: Arc<Notify>,
     pub(crate) room: Arc<Room>,
     pub(crate) conflicts: AtomicU64,
@@ -88,7 +89,7 @@ impl Gatekeeper {
             clients: remembered(&forgotten),
             forgotten,
             parsed: ParseCache::new(),
-            catalog: ArcSwap::from_pointee(Catalog::unknown()),
+            catalog: SharedCatalog::unknown(),
             catalog_wanted: Arc::default(),
             room: Arc::default(),
             conflicts: AtomicU64::new(0),

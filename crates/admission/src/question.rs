@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use catalog::{Access, Catalog};
 use rules::{Query, QueryShapes, Schema, Tables};
 use statement::{Class, Classes, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan, Table};
 
 use crate::note::Note;
+use crate::shared_catalog::SharedCatalog;
 
 /// A question that can be kept for when it is asked again.
 pub(crate) trait Question: Query {
@@ -95,19 +95,20 @@ pub(crate) struct TextQuestion<'a> {
     fingerprints: OnceCell<Fingerprints>,
     parsed: OnceCell<Arc<Parsed>>,
     /// `None`: of a text that only gets prepared.
-    catalog: Option<&'a ArcSwap<Catalog>>,
+    catalog: Option<&'a SharedCatalog>,
     behind: OnceCell<Behind>,
     gated: Cell<bool>,
     asked_tables: Cell<bool>,
 }
 
 impl<'a> TextQuestion<'a> {
+    #[inline(always)]
     pub(crate) fn new(
         sql: &'a [u8],
         scan: &'a Scan,
         schema: Schema<'a>,
         cache: &'a ParseCache,
-        catalog: Option<&'a ArcSwap<Catalog>>,
+        catalog: Option<&'a SharedCatalog>,
     ) -> TextQuestion<'a> {
         // Behind a USE of the same text the default schema is another.
         let schema = if scan.changes_schema && scan.statements > 1 { Schema::Unknown } else { schema };
@@ -127,7 +128,7 @@ impl<'a> TextQuestion<'a> {
         if scan.doubts.contains(Doubts::FUNCTIONS) {
             question.classes = scan.classes_with(question.parsed());
         }
-        if catalog.is_some_and(|catalog| may_tell(&catalog.load(), question.classes)) {
+        if catalog.is_some_and(|catalog| catalog.may_tell(question.classes)) {
             question.classes = question.behind().classes;
         }
         question
@@ -141,7 +142,11 @@ impl<'a> TextQuestion<'a> {
     }
 
     /// The strictest class that the text may have.
+    #[inline]
     pub(crate) fn class(&self) -> Class {
+        if self.classes == self.scan.classes {
+            return self.scan.class;
+        }
         self.classes.iter().fold(self.scan.class, Class::or_stricter)
     }
 
@@ -218,7 +223,7 @@ pub(crate) struct NotedQuestion<'a> {
     note: &'a Note,
     schema: Schema<'a>,
     classes: Classes,
-    catalog: &'a ArcSwap<Catalog>,
+    catalog: &'a SharedCatalog,
     behind: OnceCell<Behind>,
     gated: Cell<bool>,
     asked_tables: Cell<bool>,
@@ -226,7 +231,7 @@ pub(crate) struct NotedQuestion<'a> {
 
 impl<'a> NotedQuestion<'a> {
     /// The server finds the tables of a prepared statement by the schema of its PREPARE.
-    pub(crate) fn new(note: &'a Note, schema: Schema<'a>, catalog: &'a ArcSwap<Catalog>) -> NotedQuestion<'a> {
+    pub(crate) fn new(note: &'a Note, schema: Schema<'a>, catalog: &'a SharedCatalog) -> NotedQuestion<'a> {
         let same = note.schema.as_known() == schema;
         let mut question = NotedQuestion {
             note,
@@ -237,14 +242,18 @@ impl<'a> NotedQuestion<'a> {
             gated: Cell::new(false),
             asked_tables: Cell::new(false),
         };
-        if may_tell(&catalog.load(), question.classes) {
+        if catalog.may_tell(question.classes) {
             question.classes = question.behind().classes;
         }
         question
     }
 
     /// The strictest class that it may have.
+    #[inline]
     pub(crate) fn class(&self) -> Class {
+        if self.classes == self.note.statement.classes {
+            return self.note.facts.class;
+        }
         self.classes.iter().fold(self.note.facts.class, Class::or_stricter)
     }
 
@@ -424,12 +433,6 @@ impl Behind {
 /// The tables of a routine or of an unseen statement cannot be read from the text.
 fn may_hide(classes: Classes) -> bool {
     classes.contains(Class::Call) || classes.contains(Class::Unparsed)
-}
-
-/// Whether the classes could be others by the catalogue.
-fn may_tell(catalog: &Catalog, classes: Classes) -> bool {
-    catalog.is_known()
-        && (classes.contains(Class::Call) || (classes.contains(Class::Read) && catalog.reads_may_write()))
 }
 
 fn may_change(classes: Classes) -> bool {

@@ -42,6 +42,7 @@ use crate::transport::Patience;
 use admission::port::{Gate, Permit, SessionState};
 
 use forward::Sent;
+use inspect::Reading;
 use renumber::Renumber;
 use statements::Statements;
 
@@ -158,13 +159,11 @@ impl Session {
         if command == Command::ChangeUser {
             return Box::pin(self.change_user(&request)).await;
         }
-        let mut reading = match self.inspect(command, &request) {
-            Ok(reading) => reading,
-            Err(error) => {
-                self.shared.counters.add(Counter::ClientMalformed);
-                return self.refuse(&request, &error).await;
-            }
-        };
+        let mut reading = Reading::default();
+        if let Err(error) = self.inspect(command, &request, &mut reading) {
+            self.shared.counters.add(Counter::ClientMalformed);
+            return self.refuse(&request, &error).await;
+        }
         if command == Command::StmtPrepare {
             reading.note = Some(self.note(&request));
         }
@@ -188,10 +187,10 @@ impl Session {
             under_way.turn = Turn::Upstream;
         }
         match shape {
-            ReplyShape::None => self.settle(command, reading),
+            ReplyShape::None => self.settle(command, &reading),
             ReplyShape::BinlogEvents => {
                 Box::pin(self.copy_binlog()).await?;
-                self.settle(command, reading);
+                self.settle(command, &reading);
             }
             ReplyShape::Simple
             | ReplyShape::Text
@@ -199,7 +198,7 @@ impl Session {
             | ReplyShape::Prepare
             | ReplyShape::Fields
             | ReplyShape::Rows
-            | ReplyShape::Login => self.copy_reply(command, reading).await?,
+            | ReplyShape::Login => self.copy_reply(command, &reading).await?,
         }
         // The rest of a command that was cut must not be taken for the next; and an error out of step is a server's last.
         if sent == Sent::CutShort || self.tracker.out_of_step {

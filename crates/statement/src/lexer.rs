@@ -501,6 +501,14 @@ impl Iterator for Lexer<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Token> {
+        self.next_inlined()
+    }
+}
+
+impl Lexer<'_> {
+    /// For the one loop that reads every token of every text.
+    #[inline(always)]
+    pub(crate) fn next_inlined(&mut self) -> Option<Token> {
         let first = self.skip_to_code()?;
         let start = self.position;
         // Most tokens are what they are, whatever stands around them.
@@ -516,9 +524,7 @@ impl Iterator for Lexer<'_> {
             self.doubtful(first)
         }
     }
-}
 
-impl Lexer<'_> {
     /// Gives a token; after it, no member's name begins.
     #[inline(always)]
     fn token(&mut self, kind: Kind, start: usize, end: usize) -> Option<Token> {

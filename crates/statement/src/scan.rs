@@ -154,8 +154,17 @@ pub fn scan(sql: &[u8], mode: Mode) -> Scan {
     let read = Reader::new(sql, Position::START, mode, &mut scan).run(&mut None);
     let candidates = Candidates::at_start(sql, mode, read.met);
     if candidates.is_some() || read.stopped.is_some() {
-        scan = all_readings(sql, mode, candidates);
+        return finished(all_readings(sql, mode, candidates), sql, mode);
     }
+    if mode.charset.is_multibyte() {
+        scan.forget_comments();
+    }
+    scan.finish(sql);
+    scan
+}
+
+#[inline(never)]
+fn finished(mut scan: Scan, sql: &[u8], mode: Mode) -> Scan {
     if mode.charset.is_multibyte() {
         scan.forget_comments();
     }
@@ -170,9 +179,7 @@ pub fn scan_in_any_mode(sql: &[u8], mode: Mode) -> Scan {
     if candidates.number() == 1 {
         return scan(sql, mode);
     }
-    let mut scan = all_readings(sql, mode, Some(candidates));
-    scan.finish(sql);
-    scan
+    finished(all_readings(sql, mode, Some(candidates)), sql, mode)
 }
 
 /// Bytes that one text is read at the most, all readings taken together, if they are more than two.

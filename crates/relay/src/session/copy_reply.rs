@@ -16,7 +16,7 @@ use crate::registry::Signal;
 impl Session {
     /// Until the reply has ended. What it has changed is settled before its last bytes go: who has read them may ask on
     /// another connection for the place that they freed. Not cancel safe.
-    pub(super) async fn copy_reply(&mut self, command: Command, reading: Reading) -> Result<(), SessionError> {
+    pub(super) async fn copy_reply(&mut self, command: Command, reading: &Reading) -> Result<(), SessionError> {
         loop {
             let step = self.tracker.advance(self.upstream.input.unread())?;
             if step.stop == Stop::End {

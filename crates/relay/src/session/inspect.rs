@@ -37,40 +37,60 @@ pub(super) struct Reading {
 
 impl Session {
     /// `Err`: the command cannot be understood, and a server might understand it otherwise than we.
-    pub(super) fn inspect(&mut self, command: Command, request: &Request) -> Result<Reading, ClientError> {
-        let (reading, scan) = self.look_into(command, request)?;
-        self.scan = scan;
-        Ok(reading)
+    ///
+    /// Written in place: it is too large to be handed around for every command.
+    pub(super) fn inspect(
+        &mut self,
+        command: Command,
+        request: &Request,
+        reading: &mut Reading,
+    ) -> Result<(), ClientError> {
+        self.scan = None;
+        match command {
+            Command::Query => self.inspect_text(Source::Query, request, reading),
+            Command::StmtPrepare => self.inspect_text(Source::Prepare, request, reading),
+            _ => self.inspect_other(command, request, reading),
+        }
     }
 
-    fn look_into(&self, command: Command, request: &Request) -> Result<(Reading, Option<Scan>), ClientError> {
+    #[inline]
+    fn inspect_text(&mut self, source: Source, request: &Request, reading: &mut Reading) -> Result<(), ClientError> {
         let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
-        let mut reading = Reading::default();
-        let mut scan = None;
+        let offset = match source {
+            Source::Query => {
+                let query = Query::decode(payload, self.capabilities());
+                query.map_err(|error| ClientError::malformed_command(error.0))?.sql_offset
+            }
+            Source::Prepare => 1,
+        };
+        reading.sql_offset = Some(offset);
+        let Some(sql) = payload.get(offset..) else { return Ok(()) };
+        let scan = self.read_text(sql, source, request.whole);
+        reading.effect = TextEffect::of(&scan);
+        if scan.may_kill() {
+            self.read_kills(payload, offset, &scan, request.whole, reading);
+            reading.kills_parameter = source == Source::Prepare && scan.kills_a_parameter(sql);
+        }
+        self.scan = Some(scan);
+        Ok(())
+    }
+
+    #[inline]
+    fn inspect_other(&self, command: Command, request: &Request, reading: &mut Reading) -> Result<(), ClientError> {
+        let payload = &self.client.input.unread()[HEADER_LENGTH..HEADER_LENGTH + request.inspected];
         match command {
-            Command::Query => {
-                let query = Query::decode(payload, self.capabilities())
-                    .map_err(|error| ClientError::malformed_command(error.0))?;
-                reading.sql_offset = Some(query.sql_offset);
-                scan = self.read_sql(payload, query.sql_offset, Source::Query, request.whole, &mut reading);
-            }
-            Command::StmtPrepare => {
-                reading.sql_offset = Some(1);
-                scan = self.read_sql(payload, 1, Source::Prepare, request.whole, &mut reading);
-                reading.kills_parameter = scan.as_ref().is_some_and(|scan| scan.kills_a_parameter(&payload[1..]));
-            }
             Command::SetOption => {
                 reading.option =
                     payload.get(1..3).and_then(|bytes| bytes.first_chunk()).copied().map(u16::from_le_bytes);
             }
-            Command::ProcessKill => self.read_process_kill(payload, &mut reading),
+            Command::ProcessKill => self.read_process_kill(payload, reading),
             Command::StmtExecute => {
-                self.read_execute(payload, &mut reading);
+                self.read_execute(payload, reading);
                 if request.whole {
-                    self.read_kill_parameter(payload, &mut reading);
+                    self.read_kill_parameter(payload, reading);
                 }
             }
-            Command::StmtBulkExecute => self.read_bulk_execute(payload, &mut reading),
+            Command::StmtBulkExecute => self.read_bulk_execute(payload, reading),
             Command::StmtSendLongData | Command::StmtClose => {
                 // MySQL answers one that is cut, as it answers no other: nobody would know whose reply that is.
                 let shortest = if command == Command::StmtClose { 5 } else { 7 };
@@ -80,7 +100,9 @@ impl Session {
                 reading.statement_id = self.statement_id(payload);
             }
             Command::StmtReset | Command::StmtFetch => reading.statement_id = self.statement_id(payload),
-            Command::Quit
+            Command::Query
+            | Command::StmtPrepare
+            | Command::Quit
             | Command::InitDb
             | Command::FieldList
             | Command::CreateDb
@@ -97,7 +119,7 @@ impl Session {
             | Command::BinlogDumpGtid
             | Command::ResetConnection => {}
         }
-        Ok((reading, scan))
+        Ok(())
     }
 
     /// What is remembered of a text that is prepared.
@@ -109,29 +131,16 @@ impl Session {
         }
     }
 
-    #[inline]
-    fn read_sql(
-        &self,
-        payload: &[u8],
-        offset: usize,
-        source: Source,
-        whole: bool,
-        reading: &mut Reading,
-    ) -> Option<Scan> {
-        let sql = payload.get(offset..)?;
-        let scan = self.read_text(sql, source, whole);
-        reading.effect = TextEffect::of(&scan);
-        if scan.may_kill() {
-            let targets = scan.kills(sql);
-            reading.killed = targets.iter().map(|target| target.id).collect();
-            // A translated text may be shorter, which a command that is not here whole cannot become.
-            if whole {
-                let registry = &self.shared.registry;
-                reading.rewritten = kill::translate(sql, &targets, |id| registry.upstream_id(id, self.handle()))
-                    .map(|translated| [&payload[..offset], translated.as_slice()].concat());
-            }
+    fn read_kills(&self, payload: &[u8], offset: usize, scan: &Scan, whole: bool, reading: &mut Reading) {
+        let sql = payload.get(offset..).unwrap_or_default();
+        let targets = scan.kills(sql);
+        reading.killed = targets.iter().map(|target| target.id).collect();
+        // A translated text may be shorter, which a command that is not here whole cannot become.
+        if whole {
+            let registry = &self.shared.registry;
+            reading.rewritten = kill::translate(sql, &targets, |id| registry.upstream_id(id, self.handle()))
+                .map(|translated| [&payload[..offset], translated.as_slice()].concat());
         }
-        Some(scan)
     }
 
     /// COM_PROCESS_KILL has the id as four bytes.

@@ -13,13 +13,13 @@ const DEADLOCK: u16 = 1213;
 
 impl Session {
     #[inline]
-    pub(super) fn settle(&mut self, command: Command, reading: Reading) {
+    pub(super) fn settle(&mut self, command: Command, reading: &Reading) {
         self.in_flight = None;
         self.under_way = None;
         let succeeded = self.tracker.error.is_none();
         match command {
             Command::StmtPrepare => match self.tracker.prepared.filter(|_| succeeded) {
-                Some(prepared) => self.statements.insert(prepared, &reading),
+                Some(prepared) => self.statements.insert(prepared, reading),
                 None => self.statements.prepare_failed(),
             },
             Command::StmtClose => {
@@ -41,14 +41,14 @@ impl Session {
                 self.text.reset();
                 self.gate.reset();
             }
-            Command::SetOption if succeeded => self.settle_option(&reading),
+            Command::SetOption if succeeded => self.settle_option(reading),
             Command::Query => self.text.settle(&reading.effect, succeeded),
             _ => {}
         }
         self.tell_gate();
         // A PREPARE kills nobody, and asks for no privilege.
         if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
-            self.settle_kills(&reading);
+            self.settle_kills(reading);
         }
     }
 

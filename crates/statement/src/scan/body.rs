@@ -88,7 +88,7 @@ pub(super) fn read(
     {
         end = current.end;
         body.take(&current, calls);
-        token = lexer.next();
+        token = lexer.next_inlined();
     }
     (body.end(), end)
 }
