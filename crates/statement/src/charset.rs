@@ -89,6 +89,8 @@ const OTHERS: [(&str, Charset); 22] = [
 
 /// Symbols that are letters in swe7; the backslash only in MySQL.
 pub(crate) const SWE7_LETTERS: &[u8] = b"[\\]{}~^";
+/// Symbols that are other characters in swe7.
+const SWE7_OTHERS: &[u8] = b"@[\\]^`{|}~";
 
 impl Charset {
     /// All families, the usual one first; `Unknown` is none.
@@ -158,7 +160,11 @@ impl Charset {
 
     /// Whether these bytes are the same text in UTF-8.
     pub fn keeps_text(self, text: &[u8]) -> bool {
-        text.is_ascii() || (self == Charset::Utf8 && std::str::from_utf8(text).is_ok())
+        match self {
+            Charset::Utf8 => std::str::from_utf8(text).is_ok(),
+            Charset::Swe7 => text.is_ascii() && !text.iter().any(|byte| SWE7_OTHERS.contains(byte)),
+            _ => text.is_ascii(),
+        }
     }
 
     /// The byte above 0x7F that is a space.

@@ -386,7 +386,8 @@ impl Scan {
                 },
             )
         };
-        !sql.is_ascii() && self.readings.segments(sql).any(is_odd)
+        let may_be_odd = |segment: &Segment| !sql.is_ascii() || segment.mode.charset == Charset::Swe7;
+        self.readings.segments(sql).filter(may_be_odd).any(is_odd)
     }
 
     /// Whether an error means that nothing of the text has had an effect. MariaDB has compound statements outside of routines,

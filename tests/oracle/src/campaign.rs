@@ -263,7 +263,11 @@ fn batch(
         }
     }
     for (case, failure) in suspects {
-        let Some((small, failure)) = minimize(worker, &case, failure.kind)? else { continue };
+        let Some((small, failure)) = minimize(worker, &case, failure.kind)? else {
+            let text = escape(&case.text);
+            println!("once only: {:?} [{}] {text}\n    {}", failure.kind, case.setup.charset, failure.detail);
+            continue;
+        };
         let finding = Finding { case: small, failure, origin: origin.cloned() };
         let mut findings = shared.findings.lock().map_err(|_| anyhow!("a worker panicked"))?;
         let is_new = findings

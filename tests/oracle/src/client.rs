@@ -12,6 +12,8 @@ use wire::{AuthPacket, Capabilities, Fields, Greeting, LoginRequest};
 
 /// A reply that takes longer belongs to a hung statement; the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// MariaDB loops for ever outside of a routine too, and sends a result each time; it ends when the connection is closed.
+const MOST_RESULTS: u32 = 10_000;
 const MORE_RESULTS: u16 = 8;
 
 /// Address of a server or a proxy.
@@ -201,6 +203,7 @@ impl Client {
                 },
             };
             reply.succeeded += 1;
+            ensure!(reply.succeeded < MOST_RESULTS, "results without an end");
             reply.status = Some(status);
             if status & MORE_RESULTS == 0 {
                 return Ok(reply);

@@ -191,7 +191,11 @@ impl Worker {
         if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
             // Something of the packet still holds a lock, or its session does.
             self.reconnect()?;
-            world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+            if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+                // MariaDB may leave files behind where a statement was killed, and does not drop a schema that has some.
+                let _ = std::fs::remove_dir_all(self.place.data.join(world::schema(self.number)));
+                world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+            }
         }
         self.snapshot = world::snapshot(&mut self.judge, self.place.flavor, self.number)?;
         self.elsewhere = true;

@@ -278,3 +278,19 @@ fn the_cache_is_bounded() {
     }
     assert!(cache.len() <= 10_000, "{}", cache.len());
 }
+
+/// In swe7 `}` is a letter, so that the name is another in UTF-8.
+#[test]
+fn names_in_swe7_are_not_believed() {
+    let swe7 = Mode { charset: crate::Charset::Swe7, ..MYSQL };
+    check(
+        swe7,
+        &[
+            ("SELECT * FROM t", "t | read"),
+            ("SELECT * FROM }", "failed | read"),
+            ("SELECT * FROM `a|b`", "failed | read"),
+        ],
+    );
+    let scan = crate::scan(b"CHECK TABLE }", swe7);
+    assert!(!scan.fingerprints(b"CHECK TABLE }").is_complete());
+}
