@@ -25,10 +25,10 @@ fn wait_until_gone(pids: &[u32], folders: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Starts the program with servers, ends it with the signal, and looks for what is left.
-fn end_with(signal: &str) -> Result<()> {
-    let mut owner = Command::new(env!("CARGO_BIN_EXE_sandbox"))
-        .args(["up", "--mariadb"])
+/// Starts the program with servers, ends it with the signal, and looks for what is left. `before` is what a shell does first.
+fn end_with(signal: &str, before: &str) -> Result<()> {
+    let mut owner = Command::new("sh")
+        .args(["-c", &format!("{before} exec \"$0\" up --mariadb"), env!("CARGO_BIN_EXE_sandbox")])
         .stdout(Stdio::piped())
         .spawn()
         .context("starting the sandbox program")?;
@@ -55,18 +55,25 @@ fn end_with(signal: &str) -> Result<()> {
 
     let sent = Command::new("kill").args([signal, &owner.id().to_string()]).status()?;
     ensure!(sent.success());
+    wait_until_gone(&[owner.id()], &[])?;
     owner.wait()?;
     wait_until_gone(&pids, &folders)
 }
 
 #[test]
 fn after_kill_9_of_the_owner() -> Result<()> {
-    end_with("-KILL")
+    end_with("-KILL", "")
 }
 
 #[test]
 fn after_ctrl_c() -> Result<()> {
-    end_with("-INT")
+    end_with("-INT", "")
+}
+
+/// As under `nohup … &`, and with some CI runners.
+#[test]
+fn after_ctrl_c_that_the_parent_ignores() -> Result<()> {
+    end_with("-INT", "trap '' INT;")
 }
 
 #[test]

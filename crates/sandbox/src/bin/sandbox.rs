@@ -2,12 +2,12 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 use sandbox::{APP, Cluster, ETL, Flavor, MONITOR, Options, Server, TOLLGATE, source};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A real MySQL primary and replica, and MariaDB, that leave nothing behind.
 #[derive(Parser)]
@@ -70,6 +70,9 @@ fn which(flavor: Flavor) -> Result<()> {
 }
 
 fn up(Up { mariadb, only_mariadb, no_replica, argument, sql, seconds }: Up) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // A handler of our own: whoever started us, as `nohup` or a CI runner may, could have had the signal ignored.
+    let interrupt = runtime.block_on(async { signal(SignalKind::interrupt()) })?;
     let with_arguments = |mut options: Options| {
         options.arguments.clone_from(&argument);
         options
@@ -90,12 +93,15 @@ fn up(Up { mariadb, only_mariadb, no_replica, argument, sql, seconds }: Up) -> R
     }
     print_table(&servers)?;
 
-    // At Ctrl-C this process just ends: the watchers see that and clean up.
-    match seconds {
-        Some(seconds) => thread::sleep(Duration::from_secs(seconds)),
-        None => loop {
-            thread::park();
-        },
+    // The servers end with `servers`. After any other signal the watchers see that this process has gone, and clean up.
+    runtime.block_on(interrupted(interrupt, seconds.map(Duration::from_secs)))
+}
+
+/// Until Ctrl-C, or for so long.
+async fn interrupted(mut interrupt: Signal, limit: Option<Duration>) -> Result<()> {
+    match limit {
+        Some(limit) => drop(tokio::time::timeout(limit, interrupt.recv()).await),
+        None => drop(interrupt.recv().await),
     }
     Ok(())
 }
