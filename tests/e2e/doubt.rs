@@ -11,6 +11,7 @@ mod new_sessions;
 mod parsed;
 mod readings;
 mod schemas;
+mod shown;
 
 use sandbox::{APP, Flavor, Server};
 

@@ -195,6 +195,7 @@ fn all_readings(sql: &[u8], mode: Mode, candidates: Option<Candidates>) -> Scan 
         None => vec![(Position::START, mode)],
     };
     let (mut merged, mut known, mut bytes): (Option<Scan>, _, _) = (None, open.clone(), 0_usize);
+    let mut is_split = false;
     while let Some((start, mode)) = open.pop() {
         bytes += sql.len() - start.offset.min(sql.len());
         if known.len() > MOST_SEGMENTS || (found.len() >= 2 && bytes > BUDGET) {
@@ -209,7 +210,9 @@ fn all_readings(sql: &[u8], mode: Mode, candidates: Option<Candidates>) -> Scan 
                 return Scan::of_too_many(sql, mode);
             }
             let rest = sql.get(stopped.at.offset..).unwrap_or_default();
-            for next in Candidates::after(rest, stopped.mode, stopped.change).modes() {
+            let candidates = Candidates::after(rest, stopped.mode, stopped.change);
+            is_split |= candidates.number() > 1;
+            for next in candidates.modes() {
                 if !known.contains(&(stopped.at, next)) {
                     known.push((stopped.at, next));
                     open.push((stopped.at, next));
@@ -222,6 +225,9 @@ fn all_readings(sql: &[u8], mode: Mode, candidates: Option<Candidates>) -> Scan 
         }
     }
     let mut scan = merged.unwrap_or_else(|| Scan::of_nothing(sql, mode));
+    if is_split {
+        scan.doubts |= Doubts::READINGS;
+    }
     scan.readings = Readings::Several(found.into());
     scan
 }

@@ -105,6 +105,14 @@ impl Tollgate {
         value.unwrap_or_else(|| panic!("no counter {name}")).parse().expect("a number")
     }
 
+    /// The same with labels, as they are printed.
+    pub(crate) fn counter_of(&self, name: &str, labels: &str) -> u64 {
+        let line = format!("tollgate_{name}_total{{{labels}}} ");
+        let (_, metrics) = self.get("/metrics");
+        let value = metrics.lines().find_map(|found| found.strip_prefix(&line));
+        value.unwrap_or_else(|| panic!("no counter {name} of {labels}")).parse().expect("a number")
+    }
+
     /// Connections of clients, logged in or on their way.
     pub(crate) fn sessions(&self) -> u64 {
         let (_, metrics) = self.get("/metrics");
