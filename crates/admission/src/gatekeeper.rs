@@ -51,6 +51,8 @@ pub struct Gatekeeper {
     pub(crate) conflicts: AtomicU64,
     /// Statements in doubt, by the reasons of [`Doubts::NAMES`].
     doubts: [AtomicU64; Doubts::NAMES.len()],
+    /// Statements in doubt for any reason.
+    doubtful: AtomicU64,
     started: Instant,
     wall: Wall,
     seeds: AtomicU64,
@@ -94,6 +96,7 @@ impl Gatekeeper {
             room: Arc::default(),
             conflicts: AtomicU64::new(0),
             doubts: Default::default(),
+            doubtful: AtomicU64::new(0),
             started: Instant::now(),
             wall,
             seeds: AtomicU64::new(seed),
@@ -202,18 +205,24 @@ impl Gatekeeper {
         self.conflicts.load(Ordering::Relaxed)
     }
 
-    /// Counts a statement for each reason for which a fact of it is not certain.
+    /// Counts a statement, once and for each reason for which a fact of it is not certain.
     #[inline]
     pub(crate) fn count_doubts(&self, doubts: Doubts) {
         if !doubts.is_empty() {
+            self.doubtful.fetch_add(1, Ordering::Relaxed);
             for ((_, doubt), count) in Doubts::NAMES.into_iter().zip(&self.doubts) {
                 count.fetch_add(u64::from(doubts.contains(doubt)), Ordering::Relaxed);
             }
         }
     }
 
-    /// Statements of which some fact is not certain, by the reason.
-    pub fn doubtful_statements(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// Statements of which some fact is not certain.
+    pub fn doubtful_statements(&self) -> u64 {
+        self.doubtful.load(Ordering::Relaxed)
+    }
+
+    /// Doubts about statements, by their reason. A statement may have several.
+    pub fn doubts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Doubts::NAMES.into_iter().zip(&self.doubts).map(|((name, _), count)| (name, count.load(Ordering::Relaxed)))
     }
 

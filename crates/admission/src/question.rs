@@ -48,9 +48,13 @@ impl DefaultSchema {
         database.map_or(DefaultSchema::None, DefaultSchema::named)
     }
 
-    /// By a name as the client sends it. What other bytes mean depends on its character set.
+    /// By a name as the client sends it. The meaning of other bytes depends on its character set.
     pub(crate) fn named(name: &[u8]) -> DefaultSchema {
-        if name.is_ascii() { DefaultSchema::Known(name.into()) } else { DefaultSchema::Unknown }
+        if name.is_ascii() && !statement::mentions_file(name) {
+            DefaultSchema::Known(name.into())
+        } else {
+            DefaultSchema::Unknown
+        }
     }
 
     pub(crate) fn as_known(&self) -> Schema<'_> {

@@ -138,7 +138,6 @@ impl State {
         if scan.free {
             return self.pass(context, &note::facts(scan, scan.class));
         }
-        context.keeper.count_doubts(scan.doubts);
         // Taken out while the question borrows it.
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
         let keeper = &context.keeper;
@@ -146,7 +145,7 @@ impl State {
         self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = note::facts(scan, question.class());
         let verdict = self.decide(context, ask, facts, spoken::comments(sql, scan), &question);
-        keeper.count_doubts(question.doubt_of_tables());
+        keeper.count_doubts(scan.doubts | question.doubt_of_tables());
         drop(question);
         self.remembered.schema = schema;
         verdict
@@ -157,14 +156,13 @@ impl State {
         if note.facts.free {
             return self.pass(context, &note.facts);
         }
-        context.keeper.count_doubts(note.doubts);
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
         let question = NotedQuestion::new(note, schema.as_known(), &context.keeper.catalog);
         self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = Facts { class: question.class(), ..note.facts };
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
         let verdict = self.decide(context, ask, facts, said, &question);
-        context.keeper.count_doubts(question.doubt_of_tables());
+        context.keeper.count_doubts(note.doubts | question.doubt_of_tables());
         self.remembered.schema = schema;
         verdict
     }

@@ -155,7 +155,7 @@ impl Charset {
     /// Whether a name of these bytes is what it is in UTF-8, in which the names of rules are. In another set the server would make
     /// another name of it, and it drops bytes that are no characters.
     pub(crate) fn keeps_name(self, name: &[u8]) -> bool {
-        self.keeps_text(name)
+        self.keeps_text(name) && !mentions_file(name)
     }
 
     /// Whether these bytes are the same text in UTF-8.
@@ -254,6 +254,11 @@ impl Charset {
         };
         1 + usize::from(pair)
     }
+}
+
+/// Whether a name may be that of a file: MariaDB takes `` `#mysql50#t` `` for the table t (checked on 10.11).
+pub fn mentions_file(name: &[u8]) -> bool {
+    memchr::memmem::find(name, b"#mysql50#").is_some()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub mod kill;
 pub mod locks;
 pub mod program;
 
-pub use charset::{Charset, CharsetChange};
+pub use charset::{Charset, CharsetChange, mentions_file};
 pub use class::{Class, Classes, UnknownClass};
 pub use fingerprint::{Fingerprint, Fingerprints, NotAFingerprint, fingerprint};
 pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};

@@ -65,6 +65,16 @@ pub(crate) enum Sample {
     Number,
 }
 
+impl Sample {
+    /// The sample of a list that goes on with this one. What may be a name must not vanish among literals.
+    fn beside(self, other: Sample) -> Sample {
+        match other {
+            Sample::MaybeName => Sample::MaybeName,
+            Sample::Null | Sample::Text | Sample::Number => self,
+        }
+    }
+}
+
 pub(crate) fn feed(lexer: Lexer<'_>, sink: &mut impl Sink) {
     let mut normal = Normal { lexer, reduce: Reduce::new(sink), expression: false, end: None };
     while let Some(token) = normal.lexer.next() {

@@ -16,7 +16,7 @@ use self::walk::{Names, names};
 use crate::lexer::Position;
 use crate::normalize::simplify;
 use crate::program::effects;
-use crate::scan::{Reader, Segment};
+use crate::scan::{Reader, Segment, Tokens, has_odd_name};
 use crate::{Class, Classes, Doubts, Lexer, Mode, Scan};
 use memchr::memchr;
 use sqlparser::dialect::MySqlDialect;
@@ -82,6 +82,18 @@ impl Parsed {
         }
     }
 
+    /// What cannot be read as it is may be text under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
+    fn or_under_ansi_quotes(self, mut statement: Lexer<'_>, called: bool) -> Parsed {
+        let mode = statement.mode();
+        statement.set_mode(Mode { ansi_quotes: !mode.ansi_quotes, ..mode });
+        let text = simplify(statement.clone(), LIMIT).and_then(|(_, text)| text);
+        let other = parse_statement(statement.clone(), text, called);
+        if has_odd_name(statement, Tokens::NamesAndDoubleQuoted) {
+            return self.with(&other).unsure();
+        }
+        if other.outcome == Outcome::Read { other } else { self.with(&other) }
+    }
+
     fn and_calls_of(&self, other: &Parsed) -> Parsed {
         let calls = self.calls.union(&other.calls).cloned().collect();
         Parsed { calls, ..self.clone() }
@@ -128,11 +140,14 @@ fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
         while let Some((rest, text)) = simplify(lexer.clone(), LIMIT) {
             let statement = std::mem::replace(&mut lexer, rest);
             count += 1;
-            let names = text.as_ref().and_then(|text| read(text.clone()));
-            let is_control =
-                text.is_some_and(|text| crate::scan(text.as_bytes(), Mode::default()).class == Class::Control);
-            let one = parsed(names.as_ref(), called, is_control).or_among(statement, Ends::AtSemicolon);
-            all = Some(all.map_or_else(|| one.clone(), |all| all.with(&one)));
+            let mut one = parse_statement(statement.clone(), text, called);
+            if one.outcome != Outcome::Read && has_double_quotes(&statement, &lexer) {
+                one = one.or_under_ansi_quotes(statement, called);
+            }
+            all = Some(match all {
+                Some(all) => all.with(&one),
+                None => one,
+            });
             if count > MOST_STATEMENTS {
                 return Parsed::unknown();
             }
@@ -145,6 +160,19 @@ fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
         }
         Some(_) | None => Parsed::unknown(),
     }
+}
+
+/// One statement of several, with its simplified text.
+fn parse_statement(statement: Lexer<'_>, text: Option<String>, called: bool) -> Parsed {
+    let names = text.as_ref().and_then(|text| read(text.clone()));
+    let is_control = text.is_some_and(|text| crate::scan(text.as_bytes(), Mode::default()).class == Class::Control);
+    parsed(names.as_ref(), called, is_control).or_among(statement, Ends::AtSemicolon)
+}
+
+/// Whether there are double quotes between two positions of a text.
+fn has_double_quotes(statement: &Lexer<'_>, end: &Lexer<'_>) -> bool {
+    let range = statement.stands_at().offset..end.stands_at().offset;
+    statement.sql().get(range).is_some_and(|text| memchr(b'"', text).is_some())
 }
 
 /// One statement in one reading. Slow, and it allocates: see [`ParseCache`].

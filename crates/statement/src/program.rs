@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::charset::mentions_file;
 use crate::words::{Own, look_up};
 use crate::{Kind, Lexer, Mode, Server, Table, Token, unquote};
 
@@ -24,7 +25,7 @@ pub struct ProgramEffects {
     pub names: BTreeSet<Table>,
     /// Names that may be routines, in lower case. A table with a list of columns behind it is among them.
     pub calls: BTreeSet<Table>,
-    /// The body has more than [`MOST_NAMES`] names, and the last ones are missing.
+    /// Names are missing: the body has more than [`MOST_NAMES`], or names a table by its file.
     pub truncated: bool,
 }
 
@@ -46,7 +47,7 @@ pub fn mode_of(sql_mode: &str, server: Server) -> Mode {
 
 /// Reads a body in UTF-8. It never fails: whatever stands there is searched for words and names.
 pub fn effects(body: &[u8], mode: Mode) -> ProgramEffects {
-    let mut effects = ProgramEffects::default();
+    let mut effects = ProgramEffects { truncated: mentions_file(body), ..ProgramEffects::default() };
     read(Lexer::new(body, mode), |_| true, &mut effects);
     if memchr::memmem::find(body, b"/*!").is_some() || memchr::memmem::find(body, b"/*M!").is_some() {
         // Code for one version is a comment for another.
@@ -203,7 +204,13 @@ impl Body<'_> {
             [] => {}
         }
         // `FROM .t` is a keyword and a table of the default schema; `from.t` is one name.
-        if names.len() > 1 && self.is(at, NEVER_NAMES) { at + 1 } else { end }
+        if names.len() > 1 && self.is_keyword(at) { at + 1 } else { end }
+    }
+
+    fn is_keyword(&self, at: usize) -> bool {
+        self.token(at).is_some_and(|token| {
+            token.kind == Kind::Word && look_up(self.lexer.text(token)).is_some_and(|known| known.is_keyword())
+        })
     }
 
     fn name(&self, at: usize) -> Box<str> {

@@ -21,7 +21,7 @@ pub(crate) use self::readings::{Readings, Segment};
 use self::readings::{Candidates, ModeChange};
 use crate::lexer::{Met, Position};
 use crate::locks::LockEffects;
-use crate::{Charset, CharsetChange, Class, Classes, Kind, Mode, Server, Shapes};
+use crate::{Charset, CharsetChange, Class, Classes, Kind, Lexer, Mode, Server, Shapes, charset};
 use bitflags::bitflags;
 use std::ops::Range;
 
@@ -62,6 +62,8 @@ pub struct Scan {
     pub doubts: Doubts,
     /// PREPARE, EXECUTE or DEALLOCATE as the only statement of the text.
     pub named: Option<NamedStatement>,
+    /// Some statement is a PREPARE in some reading.
+    pub prepares: bool,
     /// The name in the last USE x, with its quotes if it has any. Only if the whole text succeeds does it count.
     pub schema: Option<Range<usize>>,
     /// The default schema may change within the text, for its further statements or for those behind it.
@@ -253,6 +255,7 @@ impl Scan {
             infix: None,
             doubts: Doubts::empty(),
             named: None,
+            prepares: false,
             schema: None,
             changes_schema: false,
             charset: None,
@@ -280,6 +283,7 @@ impl Scan {
             leading: 0..0,
             trailing: sql.len()..sql.len(),
             doubts: Doubts::READINGS,
+            prepares: true,
             changes_schema: true,
             charset: Some(CharsetChange::Unknown),
             takes_lock: true,
@@ -293,10 +297,7 @@ impl Scan {
     /// Adds another segment, which may stand beside this one or behind it.
     fn merge(&mut self, other: Scan, start: Position) {
         let beside = start == Position::START;
-        if beside
-            && (self.class, self.classes, self.free, self.shapes)
-                != (other.class, other.classes, other.free, other.shapes)
-        {
+        if beside && !self.tells_the_same_as(&other) {
             self.doubts |= Doubts::READINGS;
         }
         self.class = self.class.or_stricter(other.class);
@@ -335,11 +336,22 @@ impl Scan {
             (one, None) | (None, one) if !beside => one,
             _ => Some(CharsetChange::Unknown),
         };
+        self.prepares |= other.prepares;
         self.takes_lock |= other.takes_lock;
         self.may_lock |= other.may_lock;
         self.may_kill |= other.may_kill;
         self.has_program |= other.has_program;
         self.has_sequence |= other.has_sequence;
+    }
+
+    /// Whether another reading of the same text makes no difference.
+    fn tells_the_same_as(&self, other: &Scan) -> bool {
+        let work = |scan: &Scan| (scan.class, scan.classes, scan.free, scan.shapes);
+        let session =
+            |scan: &Scan| (scan.transaction, scan.changes_schema, scan.charset, scan.takes_lock, scan.may_kill);
+        work(self) == work(other)
+            && session(self) == session(other)
+            && (&self.named, &self.schema) == (&other.named, &other.schema)
     }
 
     /// What follows from the facts of all segments.
@@ -383,16 +395,9 @@ impl Scan {
 
     /// Whether a name in the text is another for the server than its bytes say, because of its character set.
     pub(crate) fn has_odd_names(&self, sql: &[u8]) -> bool {
-        let is_odd = |segment: Segment| {
-            let mut lexer = segment.lexer(sql);
-            let charset = segment.mode.charset;
-            std::iter::from_fn(move || lexer.next().map(|token| (token.kind, lexer.text(&token)))).any(
-                |(kind, text)| {
-                    matches!(kind, Kind::Word | Kind::QuotedWord | Kind::Variable) && !charset.keeps_name(text)
-                },
-            )
-        };
-        let may_be_odd = |segment: &Segment| !sql.is_ascii() || segment.mode.charset == Charset::Swe7;
+        let is_odd = |segment: Segment| has_odd_name(segment.lexer(sql), Tokens::Names);
+        let is_file = charset::mentions_file(sql);
+        let may_be_odd = |segment: &Segment| !sql.is_ascii() || is_file || segment.mode.charset == Charset::Swe7;
         self.readings.segments(sql).filter(may_be_odd).any(is_odd)
     }
 
@@ -401,6 +406,14 @@ impl Scan {
     pub fn fails_whole(&self) -> bool {
         let is_compound = self.classes.contains(Class::Unparsed) && !matches!(self.mode().server, Server::MySql(_));
         !self.several && !is_compound && !matches!(self.readings, Readings::TooMany)
+    }
+
+    /// The mode of the whole text. `None`: it has several readings.
+    pub fn only_mode(&self) -> Option<Mode> {
+        match &self.readings {
+            Readings::One(mode) => Some(*mode),
+            Readings::Several(_) | Readings::TooMany => None,
+        }
     }
 
     /// The mode in which the text, or its first part, is read.
@@ -416,6 +429,27 @@ impl Scan {
     pub fn is_doubtful(&self) -> bool {
         !self.doubts.is_empty()
     }
+}
+
+/// Tokens that are searched for odd names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    Names,
+    /// Also strings in double quotes, which are names under ANSI_QUOTES.
+    NamesAndDoubleQuoted,
+}
+
+/// Whether one of the tokens is another name for the server than its bytes say.
+pub(crate) fn has_odd_name(mut lexer: Lexer<'_>, searched: Tokens) -> bool {
+    let charset = lexer.mode().charset;
+    std::iter::from_fn(move || lexer.next().map(|token| (token.kind, lexer.text(&token)))).any(|(kind, text)| {
+        let is_name = match kind {
+            Kind::Word | Kind::QuotedWord | Kind::Variable => true,
+            Kind::String => searched == Tokens::NamesAndDoubleQuoted && text.first() == Some(&b'"'),
+            Kind::Number | Kind::Symbol(_) => false,
+        };
+        is_name && !charset.keeps_name(text)
+    })
 }
 
 #[cfg(test)]

@@ -32,6 +32,15 @@ fn class_rule_applies_to_unseen_statements() {
         ),
         both("utf8mb4", &[Query(b"SET @v = 'INSERT INTO t (v) VALUES (9)'; PREPARE s FROM @v; EXECUTE s")]),
         both("utf8mb4", &[Query(b"PREPARE s FROM 'INSERT INTO t (v) VALUES (9)'; EXECUTE s")]),
+        // The name stood for something harmless before, and where the literal ends depends on ANSI_QUOTES.
+        both(
+            "utf8mb4",
+            &[
+                Query(b"PREPARE s FROM 'SELECT 1'"),
+                Query(b"PREPARE s FROM \"INSERT INTO t (v) VALUES (9) -- \\\"\""),
+                Query(b"EXECUTE s"),
+            ],
+        ),
         mariadb(&[Query(b"EXECUTE IMMEDIATE 'INSERT INTO t (v) VALUES (9)'")]),
         mariadb(&[Query(b"EXECUTE IMMEDIATE CONCAT('INSERT INTO t (v)', ' VALUES (9)')")]),
         mariadb(&[Query(b"BEGIN NOT ATOMIC INSERT INTO t (v) VALUES (9); END")]),

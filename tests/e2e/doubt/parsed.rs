@@ -52,6 +52,34 @@ fn prepared_literal_is_read_as_the_server_converts_it() {
     check("doubt_literal", ATTEMPTS);
 }
 
+/// A session under ANSI_QUOTES, which no reply shows, and text behind a change of the mode.
+#[test]
+fn double_quoted_names_are_tables() {
+    const ATTEMPTS: &[Attempt] = &[
+        both("utf8mb4", &[Query(b"SET sql_mode = 'ANSI'; SELECT * FROM pub, \"secret\"")]),
+        both("utf8mb4", &[Query(b"SET sql_mode = 'ANSI_QUOTES'"), Query(b"SELECT * FROM pub, \"secret\"")]),
+        both(
+            "utf8mb4",
+            &[Query(b"SET sql_mode = 'ANSI_QUOTES'"), Query(b"SELECT * FROM pub JOIN t ON '1', \"secret\"")],
+        ),
+        both("utf8mb4", &[Query(b"SET sql_mode = 'ANSI_QUOTES'; SELECT id MOD 2 FROM \"secret\"")]),
+        mysql("big5", &[Query(b"SET sql_mode = 'ANSI_QUOTES'"), Query(b"SELECT * FROM \"secret\xA1\"")]),
+    ];
+    check("doubt_ansi", ATTEMPTS);
+}
+
+/// MariaDB takes the name of a table's file for that of the table.
+#[test]
+fn names_of_files_are_not_believed() {
+    const ATTEMPTS: &[Attempt] = &[
+        mariadb(&[Query(b"SELECT * FROM `#mysql50#secret`")]),
+        mariadb(&[Query(b"SELECT * FROM `#mysql50#doubt_files`.secret")]),
+        mariadb(&[Query(b"SET sql_mode = 'ANSI_QUOTES'"), Query(b"SELECT * FROM \"#mysql50#secret\"")]),
+        mariadb(&[Query(b"USE `#mysql50#doubt_files`"), Query(b"SELECT * FROM secret")]),
+    ];
+    check("doubt_files", ATTEMPTS);
+}
+
 /// Grammar that the parser does not know: every name may be a table.
 #[test]
 fn names_in_unknown_grammar_may_be_tables() {
@@ -61,6 +89,7 @@ fn names_in_unknown_grammar_may_be_tables() {
         both("utf8mb4", &[Query(b"INSERT INTO t (v) SELECT v MOD 2 FROM doubt_grammar . secret")]),
         both("utf8mb4", &[Query(b"CREATE TABLE child (i INT, FOREIGN KEY (i) REFERENCES secret (id))")]),
         both("utf8mb4", &[Query(b"CREATE TABLE `like` LIKE secret")]),
+        mariadb(&[Query(b"UPDATE LOW_PRIORITY .secret SET v = 7")]),
     ];
     check("doubt_grammar", ATTEMPTS);
 }

@@ -102,7 +102,7 @@ fn warnings(tollgate: &Tollgate) -> Vec<String> {
 
 fn doubts(tollgate: &Tollgate) -> BTreeMap<String, u64> {
     let (_, metrics) = tollgate.get("/metrics");
-    let rows = metrics.lines().filter_map(|line| line.strip_prefix("tollgate_statements_doubtful_total{reason=\""));
+    let rows = metrics.lines().filter_map(|line| line.strip_prefix("tollgate_statement_doubts_total{reason=\""));
     rows.map(|row| {
         let (reason, count) = row.split_once("\"} ").expect("a reason and a count");
         (reason.to_owned(), count.parse().expect("a number"))

@@ -189,6 +189,8 @@ impl Worker {
         self.spent.rebuilds += 1;
         let started = Instant::now();
         if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+            // MariaDB keeps a table open under the name of its file.
+            self.judge.rows("FLUSH TABLES")?;
             // Something of the packet still holds a lock, or its session does.
             self.reconnect()?;
             if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {

@@ -59,10 +59,12 @@ pub(super) fn put(text: &mut Text, keeper: &Gatekeeper) {
 }
 
 fn doubts(text: &mut Text, keeper: &Gatekeeper) {
-    let help = "Statements of which some fact is not certain, by the reason: restricting rules then match what may be, and \
-                favouring ones do not. A statement may count for several reasons.";
-    let mut metric = text.about(Kind::Counter, "statements_doubtful_total", help);
-    for (reason, count) in keeper.doubtful_statements() {
+    let help = "Statements of which some fact is not certain: restricting rules then match what may be, and favouring ones \
+                do not.";
+    text.about(Kind::Counter, "statements_doubtful_total", help).put(&[], keeper.doubtful_statements());
+    let help = "Doubts about statements, by the reason. A statement may have several.";
+    let mut metric = text.about(Kind::Counter, "statement_doubts_total", help);
+    for (reason, count) in keeper.doubts() {
         metric.put(&[("reason", reason)], count);
     }
 }

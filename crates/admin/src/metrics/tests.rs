@@ -151,7 +151,8 @@ fn clients_without_room_are_counted() {
         "tollgate_identities_overflowed_total 102",
         "tollgate_identities_left_total 0",
         "tollgate_identity_conflicts_total 0",
-        "tollgate_statements_doubtful_total{reason=\"readings\"} 0",
+        "tollgate_statements_doubtful_total 0",
+        "tollgate_statement_doubts_total{reason=\"readings\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "no {line} in\n{text}");
     }

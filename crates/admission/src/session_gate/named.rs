@@ -44,12 +44,13 @@ impl Named {
         cache: &ParseCache,
         under_way: &mut UnderWay,
     ) -> Meaning {
-        let mode = scan.mode();
-        let name = |range: &Range<usize>| key(sql.get(range.clone()).unwrap_or_default(), mode);
+        // Names and literals of a text with several readings are not believed.
+        let mode = scan.only_mode();
+        let name = |range: &Range<usize>| key(sql.get(range.clone()).unwrap_or_default(), mode?);
         match named {
             NamedStatement::Prepare { name: range, from } => {
-                under_way.rename(match name(range) {
-                    Some(name) => Change::Prepared(name, Arc::new(prepared(sql, from, mode, schema, cache))),
+                under_way.rename(match name(range).zip(mode) {
+                    Some((name, mode)) => Change::Prepared(name, Arc::new(prepared(sql, from, mode, schema, cache))),
                     None => Change::PreparedUnderSomeName,
                 });
                 Meaning::Itself

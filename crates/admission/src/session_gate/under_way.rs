@@ -1,6 +1,6 @@
 //! What the statement under way changes in the session, once it is answered.
 
-use statement::{Class, Doubts, Scan};
+use statement::{Class, Classes, Doubts, Scan};
 
 use super::named::{Change, Named};
 use crate::note::Note;
@@ -49,22 +49,26 @@ impl UnderWay {
         if scan.changes_schema {
             self.schema = Some(match &scan.schema {
                 None => SchemaChange::MaybeUsed { fails_whole: scan.fails_whole() },
-                Some(range) => {
-                    let name = statement::unquote(sql.get(range.clone()).unwrap_or_default(), scan.mode()).into();
-                    if scan.fails_whole() { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
-                }
+                Some(range) => match scan.only_mode() {
+                    None => SchemaChange::MaybeUsed { fails_whole: scan.fails_whole() },
+                    Some(mode) => {
+                        let name = statement::unquote(sql.get(range.clone()).unwrap_or_default(), mode).into();
+                        if scan.fails_whole() { SchemaChange::Used(name) } else { SchemaChange::UsedAmongOthers(name) }
+                    }
+                },
             });
         }
         // DDL among several statements hides what else is there; so does what was not inspected.
-        self.may_prepare = may_call(scan.class)
-            || (scan.statements > 1 && (scan.class == Class::Ddl || mentions_prepare(sql)))
+        self.may_prepare = may_call(scan.classes)
+            || (scan.prepares && scan.named.is_none())
+            || (scan.statements > 1 && scan.class == Class::Ddl)
             || scan.doubts.contains(Doubts::CUT);
     }
 
     /// An execution of a prepared statement.
     #[inline]
     pub(super) fn execute(&mut self, note: &Note) {
-        self.may_prepare = may_call(note.facts.class);
+        self.may_prepare = may_call(note.statement.classes);
         // Where the text is known, it is no USE: the servers prepare none but by SQL.
         self.schema = note.may_change_schema().then_some(SchemaChange::MaybeUsed { fails_whole: false });
     }
@@ -119,13 +123,7 @@ impl UnderWay {
     }
 }
 
-fn may_call(class: Class) -> bool {
-    match class {
-        Class::Call | Class::Unparsed => true,
-        Class::Control | Class::Read | Class::Write | Class::Ddl => false,
-    }
-}
-
-fn mentions_prepare(sql: &[u8]) -> bool {
-    sql.windows(7).any(|window| window.eq_ignore_ascii_case(b"PREPARE"))
+/// A routine or an unseen text may prepare and forget statements.
+fn may_call(classes: Classes) -> bool {
+    classes.contains(Class::Call) || classes.contains(Class::Unparsed)
 }

@@ -90,6 +90,7 @@ impl<'s, S: Sink> Reduce<'s, S> {
         if pending.values > 0 && pending.comma {
             pending.values = 2;
             pending.comma = false;
+            pending.sample = pending.sample.beside(sample);
         } else {
             let fits = pending.values == 0 && (pending.open.is_some() || pending.row.is_none());
             if !fits {
@@ -189,7 +190,8 @@ impl<'s, S: Sink> Reduce<'s, S> {
     /// A whole row of literals: one with the row before it, if that was of the same kind.
     fn row(&mut self, row: Row) {
         let before = self.pending.row;
-        self.pending = Pending { row: before.or(Some(row)), ..Pending::default() };
+        let rows = before.map_or(row, |before| Row { sample: before.sample.beside(row.sample), ..before });
+        self.pending = Pending { row: Some(rows), ..Pending::default() };
         if let Some(before) = before
             && before.is_one != row.is_one
         {

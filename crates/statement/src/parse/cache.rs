@@ -1,7 +1,7 @@
 use super::{Outcome, Parsed, parse_all, parse_one};
 use crate::fingerprint::spelling;
-use crate::scan::Readings;
-use crate::{Class, Mode, Scan};
+use crate::scan::{Readings, Tokens, has_odd_name};
+use crate::{Class, Lexer, Mode, Scan};
 use memchr::memchr;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -56,7 +56,11 @@ impl ParseCache {
         if (parsed.outcome == Outcome::Read && !may_call) || memchr(b'"', sql).is_none() {
             return parsed;
         }
-        let other = self.one_in(sql, key(Mode { ansi_quotes: !mode.ansi_quotes, ..mode }));
+        let ansi = Mode { ansi_quotes: !mode.ansi_quotes, ..mode };
+        let other = self.one_in(sql, key(ansi));
+        if has_odd_name(Lexer::new(sql, ansi), Tokens::NamesAndDoubleQuoted) {
+            return Arc::new(Parsed::clone(&parsed).with(&other).unsure());
+        }
         match (parsed.outcome, other.outcome) {
             (Outcome::Read, _) if parsed.calls == other.calls => parsed,
             (Outcome::Read, _) => Arc::new(parsed.and_calls_of(&other)),

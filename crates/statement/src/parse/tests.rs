@@ -103,6 +103,14 @@ fn names_in_double_quotes() {
             ("SELECT * FROM \"T\"", "t | read"),
             ("INSERT INTO \"db\".\"t\" (\"a\") VALUES ('x')", "db.t | write"),
             ("SELECT a FROM t WHERE b = \"x\" AND c IN (\"y\", \"z\")", "t | read"),
+            ("SELECT * FROM t, \"u\"", "t u | read"),
+            ("SET sql_mode = 'ANSI'; SELECT * FROM t, \"u\"", "t u | read"),
+            // A list of literals is cut short, but not to one that hides a name.
+            ("SELECT * FROM t JOIN u ON '1', \"v\"", "t u v | read"),
+            ("SELECT * FROM t JOIN u ON 1, (\"v\")", "among t u v | read"),
+            // A string is no table, though the parser takes it for one.
+            ("SELECT * FROM 'x'", "among  | read"),
+            ("CREATE TABLE t SELECT f()", "t | ddl foreign"),
         ],
     );
     let cache = ParseCache::new();

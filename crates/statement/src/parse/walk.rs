@@ -216,8 +216,12 @@ const NEVER_TABLES: [&str; 18] = [
     "using",
 ];
 
+/// The servers take no string for the name of a table, and the parser does.
 fn is_misread(name: &Ident) -> bool {
-    name.quote_style.is_none() && NEVER_TABLES.iter().any(|word| name.value.eq_ignore_ascii_case(word))
+    match name.quote_style {
+        None => NEVER_TABLES.iter().any(|word| name.value.eq_ignore_ascii_case(word)),
+        Some(quote) => quote == '\'',
+    }
 }
 
 fn lower(name: &Ident) -> String {

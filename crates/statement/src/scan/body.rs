@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) pattern: bool,
     /// SELECT, TABLE and WITH, up to 255.
     pub(super) queries: u8,
+    /// VALUES where a query may stand.
+    pub(super) rows: bool,
     /// A call of what may be somebody's own function.
     pub(super) foreign: bool,
     /// `x.f(`, which certainly is.
@@ -254,7 +256,11 @@ impl<'a> Body<'a> {
                 self.found.writes = true;
                 self.found.sequence = true;
             }
-            Keyword::Value | Keyword::Values | Keyword::Set if self.depth == 0 => self.arms.expect_none(),
+            Keyword::Value | Keyword::Values | Keyword::Set if self.depth == 0 => {
+                self.found.rows = true;
+                self.arms.expect_none();
+            }
+            Keyword::Values if begins => self.found.rows = true,
             Keyword::Value | Keyword::Values | Keyword::Set => {}
             Keyword::Where => {
                 self.found.filtered = true;

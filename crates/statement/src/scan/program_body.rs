@@ -38,7 +38,7 @@ fn behind_trigger_header(mut lexer: Lexer<'_>) -> Option<Lexer<'_>> {
 /// What may stand between the parameters of a routine and its body. No statement begins with any of these words.
 #[rustfmt::skip]
 const CHARACTERISTICS: &[&str] = &[
-    "COMMENT", "LANGUAGE", "SQL", "NOT", "DETERMINISTIC", "CONTAINS", "NO", "READS", "MODIFIES", "DATA", "SECURITY", "DEFINER",
+    "COMMENT", "SQL", "NOT", "DETERMINISTIC", "CONTAINS", "NO", "READS", "MODIFIES", "DATA", "SECURITY", "DEFINER",
     "INVOKER", "RETURNS",
     "BIGINT", "BINARY", "BIT", "BLOB", "BOOL", "BOOLEAN", "CHAR", "DATE", "DATETIME", "DEC", "DECIMAL", "DOUBLE", "ENUM",
     "FIXED", "FLOAT", "INT", "INTEGER", "JSON", "LONGBLOB", "LONGTEXT", "MEDIUMBLOB", "MEDIUMINT", "MEDIUMTEXT", "NUMERIC",
@@ -70,6 +70,10 @@ fn behind_routine_header(mut lexer: Lexer<'_>) -> Option<Lexer<'_>> {
         match token.kind {
             Kind::Word if lexer.is_any(&token, &["CHARSET", "COLLATE"]) => {
                 let _name = ahead.next().filter(|name| is_name(name) || name.kind == Kind::String)?;
+            }
+            // Any other language has a body of its own, a string.
+            Kind::Word if lexer.is(&token, "LANGUAGE") => {
+                let _sql = ahead.next().filter(|name| lexer.is(name, "SQL"))?;
             }
             Kind::Word if lexer.is_any(&token, CHARACTERISTICS) => {}
             // Of COMMENT.

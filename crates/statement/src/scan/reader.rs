@@ -111,10 +111,29 @@ impl<'a> Reader<'a> {
         };
         self.calls_show &= verb.from.is_some_and(|from| from.start == first.start);
         let mut nothing = None;
-        let calls = if verb.rest == Rest::Irrelevant { &mut nothing } else { &mut *calls };
+        let calls = if self.may_call(&verb, calls) { &mut *calls } else { &mut nothing };
         let (found, end) = body::read(&mut self.lexer, verb.from, verb.start(), calls);
         self.last_end = self.last_end.max(end);
         self.settle(&verb, &found);
+    }
+
+    /// Whether names before a `(` may be calls, which only listeners want to know.
+    fn may_call(&self, verb: &Verb, calls: &Listener<'_>) -> bool {
+        match verb.rest {
+            Rest::Irrelevant => false,
+            Rest::Definition if calls.is_some() => {
+                let (found, _) = body::read(&mut self.lexer.clone(), verb.from, verb.start(), &mut None);
+                fills_table(verb, &found)
+            }
+            Rest::Query
+            | Rest::Expressions
+            | Rest::Change
+            | Rest::Calls
+            | Rest::Values
+            | Rest::Show
+            | Rest::Explain
+            | Rest::Definition => true,
+        }
     }
 
     pub(super) fn next(&mut self) -> Option<Token> {
@@ -129,16 +148,29 @@ impl<'a> Reader<'a> {
     fn settle(&mut self, verb: &Verb, found: &Found) {
         let takes_lock = verb.takes_lock || found.takes_lock;
         let class = class_of(verb, found).or_stricter(if takes_lock { Class::Write } else { Class::Control });
-        let matters = verb.rest != Rest::Irrelevant;
-        let unsure = matters && found.foreign && class.or_stricter(Class::Call) != class;
+        let unsure = match verb.rest {
+            Rest::Irrelevant => false,
+            Rest::Definition => fills_table(verb, found) && found.foreign,
+            Rest::Query
+            | Rest::Expressions
+            | Rest::Change
+            | Rest::Calls
+            | Rest::Values
+            | Rest::Show
+            | Rest::Explain => found.foreign && class.or_stricter(Class::Call) != class,
+        };
         let is_free = !unsure
             && match verb.rest {
                 Rest::Query | Rest::Expressions => {
                     class == Class::Read && !found.table && !found.heavy && !found.pattern
                 }
-                Rest::Irrelevant | Rest::Change | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => {
-                    class == Class::Control
-                }
+                Rest::Irrelevant
+                | Rest::Change
+                | Rest::Calls
+                | Rest::Values
+                | Rest::Show
+                | Rest::Explain
+                | Rest::Definition => class == Class::Control,
             };
         let scan = &mut *self.scan;
         scan.class = scan.class.or_stricter(class);
@@ -149,6 +181,9 @@ impl<'a> Reader<'a> {
         }
         if unsure {
             scan.doubts |= Doubts::FUNCTIONS;
+        }
+        if verb.rest == Rest::Definition && fills_table(verb, found) && found.qualified {
+            scan.classes.insert(Class::Call);
         }
         scan.shapes |= found.shapes;
         if verb.creates && found.queries > 0 && found.table {
@@ -295,16 +330,22 @@ fn classes_of_cut(last: &Last) -> Option<Classes> {
         Rest::Query => &[Class::Read, Class::Write, Class::Call],
         Rest::Change => &[Class::Write, Class::Call],
         Rest::Irrelevant if last.class == Class::Ddl => &[Class::Ddl],
+        Rest::Definition => &[Class::Ddl, Class::Call],
         Rest::Irrelevant | Rest::Expressions | Rest::Calls | Rest::Values | Rest::Show | Rest::Explain => return None,
     };
     Some(classes.iter().copied().collect())
+}
+
+/// CREATE TABLE … SELECT, TABLE or VALUES.
+fn fills_table(verb: &Verb, found: &Found) -> bool {
+    verb.creates && (found.queries > 0 || found.rows)
 }
 
 fn class_of(verb: &Verb, found: &Found) -> Class {
     let mut class = verb.class;
     let raise = |class: Class, when: bool, to: Class| if when { class.or_stricter(to) } else { class };
     match verb.rest {
-        Rest::Irrelevant => return class,
+        Rest::Irrelevant | Rest::Definition => return class,
         Rest::Change | Rest::Calls => {}
         Rest::Query | Rest::Expressions => class = raise(class, found.locking || found.writes, Class::Write),
         Rest::Values => {
@@ -332,7 +373,9 @@ impl Verb {
         match self.rest {
             Rest::Query | Rest::Change => Start::Statement,
             Rest::Explain => Start::StatementWithoutShapes,
-            Rest::Irrelevant | Rest::Expressions | Rest::Calls | Rest::Values | Rest::Show => Start::Expression,
+            Rest::Irrelevant | Rest::Expressions | Rest::Calls | Rest::Values | Rest::Show | Rest::Definition => {
+                Start::Expression
+            }
         }
     }
 }

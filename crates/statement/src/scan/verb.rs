@@ -40,6 +40,8 @@ pub(super) enum Rest {
     Show,
     /// EXPLAIN runs what stands in FROM, with its functions (checked on both servers).
     Explain,
+    /// CREATE TABLE may hold a query, whose functions run.
+    Definition,
 }
 
 impl Verb {
@@ -437,11 +439,13 @@ impl Reader<'_> {
         if let Some(last) = last.filter(|last| last.kind != SEMICOLON) {
             self.last_end = self.last_end.max(last.end);
         }
-        Verb { creates: true, ..Verb::committing(Class::Ddl, last) }
+        let rest = if kind == Stored::Nothing { Rest::Definition } else { Rest::Irrelevant };
+        Verb { creates: true, rest, ..Verb::committing(Class::Ddl, last) }
     }
 
     /// PREPARE name FROM 'text' | @variable | expression.
     fn prepare(&mut self) -> Verb {
+        self.scan.prepares = true;
         let Some(name) = self.statement_name() else { return Verb::control(None) };
         let from = self.next();
         if !self.is_any(from, &["FROM"]) {

@@ -16,6 +16,8 @@ type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 #[derive(Debug)]
 pub(crate) struct Question {
     sql: String,
+    /// The longest text that the proxy reads, without its command byte.
+    inspected: usize,
     user: String,
     address: Option<IpAddr>,
     listener: String,
@@ -61,6 +63,7 @@ impl Question {
             .map(|text| text.parse().map_err(|_| format!("`{text}` is not an address; write one such as 10.0.0.7")));
         Ok(Question {
             sql: text(keys, "sql")?.ok_or("`sql` is missing: the statement to be explained")?,
+            inspected: plan.limits.inspect.saturating_sub(1),
             user: text(keys, "user")?.ok_or("`user` is missing: the name of a MySQL user")?,
             address: address.transpose()?,
             listener,
@@ -88,8 +91,13 @@ impl Question {
             database: self.schema.as_deref().map(str::as_bytes),
         };
         let session = SessionText::new(Server::Unknown, self.charset, StatementsPerText::Several);
-        let scan = session.read(self.sql.as_bytes(), Source::Query, Part::Whole, false);
-        keeper.explain(&client, self.sql.as_bytes(), &scan, self.session, &self.query_attrs)
+        let whole = self.sql.as_bytes();
+        let (sql, part) = match whole.get(..self.inspected) {
+            Some(beginning) if beginning.len() < whole.len() => (beginning, Part::Beginning),
+            Some(_) | None => (whole, Part::Whole),
+        };
+        let scan = session.read(sql, Source::Query, part, false);
+        keeper.explain(&client, sql, &scan, self.session, &self.query_attrs)
     }
 }
 

@@ -22,6 +22,9 @@ async fn a_name_that_may_stand_for_something_else_is_not_believed() {
         ("DROP PREPARE s", true, At::Refused),
         // Not alone in its text, where it is not looked for.
         ("SET @a = 1; PREPARE s FROM 'DELETE FROM t'", true, At::Refused),
+        // In one reading the literal ends at the first quote, in the other at the last.
+        (r#"PREPARE s FROM "DELETE FROM t -- \"""#, true, At::Refused),
+        (r#"PREPARE "s\"" FROM 'DELETE FROM t'"#, true, At::Refused),
         ("PREPARE s FROM 'DELETE FROM t'; SET nonsense = 1", false, At::Refused),
         ("/*!PREPARE*/ s FROM 'DELETE FROM t'; SET @a = 1", true, At::Refused),
         // The server compares names without their accents and trailing spaces.

@@ -124,6 +124,7 @@ fn definitions_and_administration() {
         &[
             ("CREATE TABLE t (a INT)", "ddl commits"),
             ("CREATE TABLE t SELECT * FROM u", "ddl commits no_where no_limit select_star"),
+            ("CREATE TABLE t (a INT, KEY k (a))", "ddl commits"),
             ("CREATE TEMPORARY TABLE t (a INT)", "ddl"),
             ("CREATE OR REPLACE TEMPORARY TABLE t (a INT)", "ddl"),
             ("DROP TEMPORARY TABLE t", "ddl"),
@@ -392,6 +393,9 @@ fn functions_of_somebody_else() {
             ("SELECT action(1)", "read"),
             ("SELECT md5('x')", "read doubt"),
             ("CREATE TABLE t (a INT DEFAULT (f(1)))", "ddl commits"),
+            ("CREATE TABLE t SELECT f(1)", "ddl commits doubt no_where no_limit select_star"),
+            ("CREATE TABLE t VALUES ROW(f(1))", "ddl commits doubt"),
+            ("CREATE TABLE t (a INT) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (1))", "ddl commits"),
         ],
     );
     check(
