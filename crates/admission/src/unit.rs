@@ -118,7 +118,7 @@ enum Phase {
     Unsure,
     /// It has read plainly, and holds no row locks.
     Reading { judged: Instant },
-    /// Only exempt statements have done something. What they locked is no reason to let others pass.
+    /// Only exempt statements and temporary tables so far. What they locked is no reason to let others pass.
     Exempt,
     /// It has written or locked something.
     Writing,
@@ -257,6 +257,8 @@ impl Unit {
         self.phase = match std::mem::take(&mut self.phase) {
             Phase::Writing => Phase::Writing,
             _ if exempt => Phase::Exempt,
+            // DDL that ends no transaction concerns a temporary table, which nobody else waits for.
+            _ if facts.class == Class::Ddl => Phase::Exempt,
             _ if facts.class.locks_or_writes() => Phase::Writing,
             Phase::Idle | Phase::Unsure => Phase::Reading { judged: now() },
             phase @ (Phase::Exempt | Phase::Reading { .. } | Phase::Refused { .. }) => phase,

@@ -22,6 +22,33 @@ fn exempt_statement_frees_nothing_behind_it() {
     Group { schema: "doubt_exempt", yaml: YAML, control, harmless, attempts: ATTEMPTS }.run();
 }
 
+/// A rule on writes does not match their definition, and yet they begin a transaction.
+#[test]
+fn temporary_table_earns_no_pass() {
+    const YAML: &str = "rules:\n\
+        - { id: stop, match: { class: write }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
+    const ATTEMPTS: &[Attempt] = &[
+        both(
+            "utf8mb4",
+            &[Query(b"BEGIN"), Query(b"CREATE TEMPORARY TABLE x (i INT)"), Query(b"DELETE FROM t; COMMIT")],
+        ),
+        both(
+            "utf8mb4",
+            &[Query(b"BEGIN"), Query(b"DROP TEMPORARY TABLE IF EXISTS nothing"), Query(b"DELETE FROM t; COMMIT")],
+        ),
+        both(
+            "utf8mb4",
+            &[
+                Query(b"SET autocommit = 0"),
+                Query(b"CREATE TEMPORARY TABLE x SELECT * FROM pub"),
+                Query(b"DELETE FROM t; COMMIT"),
+            ],
+        ),
+    ];
+    let control = "INSERT INTO t (v) VALUES (9)";
+    Group { schema: "doubt_temporary", yaml: YAML, control, harmless: "SELECT * FROM pub", attempts: ATTEMPTS }.run();
+}
+
 #[test]
 fn user_level_lock_earns_no_pass() {
     const YAML: &str = "rules:\n\
