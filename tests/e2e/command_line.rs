@@ -154,18 +154,32 @@ rules:
     }
 }
 
-/// `run` refuses what `check` refuses, in the same words, and listens nowhere.
-/// The line and column are those of the 129th level, however much follows.
+/// The line and column are those of the level that is too many, however much follows and whatever stands before. The words
+/// "in brackets" are those of the guard: the YAML reader, which takes quadratic time, has others.
 #[test]
 fn check_refuses_deep_nesting_with_its_place() {
-    for count in [200, 200_000] {
-        let folder = folder_with(&format!("listen: 127.0.0.1:1\nrules:\n  {}", "{a:\n".repeat(count)));
+    let told = "lists and maps in brackets are nested deeper than 128 levels";
+    for levels in [200, 97 * 1024 / 4, 200_000] {
+        let folder = folder_with(&format!("listen: 127.0.0.1:1\nrules:\n  {}", "{a:\n".repeat(levels)));
         let outcome = tollgate(folder.path(), &["check"]);
-        let told = "proxy.yaml:130:1: lists and maps are nested deeper than 128 levels\n  130 | {a:\n";
-        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(told), "{count}: {outcome:?}");
+        let told = format!("proxy.yaml:130:1: {told}\n  130 | {{a:\n");
+        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(&told), "{levels}: {outcome:?}");
+    }
+    let brackets = "[".repeat(129);
+    for harmless in [
+        format!("playbooks: |\n  {brackets}\n"),
+        format!("playbooks: '{brackets}'\n"),
+        format!("playbooks: 1 # {brackets}\n"),
+    ] {
+        let lines = harmless.lines().count();
+        let folder = folder_with(&format!("{harmless}rules: {}", "[".repeat(97 * 1024)));
+        let outcome = tollgate(folder.path(), &["check"]);
+        let told = format!("proxy.yaml:{}:135: {told}\n", lines + 1);
+        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(&told), "{harmless}: {}", outcome.stderr);
     }
 }
 
+/// `run` refuses what `check` refuses, in the same words, and listens nowhere.
 #[test]
 fn check_and_run_say_what_is_wrong_with_a_bad_file() {
     let folder = folder_with(BAD);
