@@ -124,6 +124,53 @@ fn check_warns_of_rules_that_do_not_do_what_was_meant() {
     assert_eq!(tollgate(folder.path(), &["check"]), told);
 }
 
+const EXACT_CLASS_TOLD: &str = "a client escapes `class: { exactly: … }` by a routine or by dynamic SQL: without `exactly`, what may be of the class matches too";
+
+/// Only where the rule restricts: a favouring rule matches nothing but what certainly is of the class, with `exactly` or not.
+#[test]
+fn check_warns_of_exact_class_in_restricting_rules() {
+    for (rule, warns) in [
+        ("match: { class: { exactly: [write] } }, do: { rejection_ratio: 1 }", true),
+        ("match: { user: app, class: { exactly: [write, ddl] } }, do: { hold: true }", true),
+        ("match: { class: { exactly: [write] } }, do: { max_concurrency: 2 }", true),
+        ("match: { class: { exactly: [write, unparsed] } }, do: { hold: true }", false),
+        ("match: { user: app, class: { exactly: [write] } }, do: { exempt: true }", false),
+        ("match: { class: [write] }, do: { hold: true }", false),
+    ] {
+        let folder = folder_with(&format!("{GOOD}rules:\n  - {{ id: exact, {rule}, permanent: true }}\n"));
+        let outcome = tollgate(folder.path(), &["check"]);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+        assert_eq!(outcome.stdout.contains(EXACT_CLASS_TOLD), warns, "{rule}: {}", outcome.stdout);
+        let has_place =
+            outcome.stdout.contains("warning: proxy.yaml:8:") && outcome.stdout.contains("rules[0].match.class: ");
+        assert_eq!(has_place, warns, "{rule}: {}", outcome.stdout);
+    }
+}
+
+/// By an attribute, a tag, a tool and the name that they give.
+#[test]
+fn check_warns_of_strict_rules_on_claims() {
+    for (key, value) in
+        [("attr.program_name", "loader"), ("tag.kind", "batch"), ("query_attr.kind", "batch"), ("tool", "pt-archiver")]
+    {
+        let rule = format!("match: {{ {key}: {value} }}, do: {{ rejection_ratio: 1 }}");
+        let folder = folder_with(&format!("{GOOD}rules:\n  - {{ id: claimed, {rule}, permanent: true }}\n"));
+        let outcome = tollgate(folder.path(), &["check"]);
+        let told =
+            format!("rules[0].match.{key}: a client escapes it by not saying {key}: match on user or address as well");
+        assert!(outcome.code == Some(0) && outcome.stdout.contains(&told), "no {told:?} in {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn check_connect_says_that_there_is_no_probe() {
+    let without = GOOD.lines().filter(|line| !line.starts_with("probe:")).map(|line| format!("{line}\n"));
+    let folder = folder_with(&without.collect::<String>());
+    let outcome = tollgate(folder.path(), &["check", "--connect"]);
+    let told = "warning: there is no `probe`: rules on tables do not see through views, routines and triggers";
+    assert!(outcome.code == Some(0) && outcome.stdout.contains(told), "{outcome:?}");
+}
+
 #[test]
 fn explain_takes_a_certificate_for_a_fact() {
     const CERTIFIED: &str = "\
