@@ -124,6 +124,53 @@ fn check_warns_of_rules_that_do_not_do_what_was_meant() {
     assert_eq!(tollgate(folder.path(), &["check"]), told);
 }
 
+const EXACT_CLASS_TOLD: &str = "a client escapes `class: { exactly: … }` by a routine or by dynamic SQL: without `exactly`, what may be of the class matches too";
+
+/// Only where the rule restricts: a favouring rule matches nothing but what certainly is of the class, with `exactly` or not.
+#[test]
+fn check_warns_of_exact_class_in_restricting_rules() {
+    for (rule, warns) in [
+        ("match: { class: { exactly: [write] } }, do: { rejection_ratio: 1 }", true),
+        ("match: { user: app, class: { exactly: [write, ddl] } }, do: { hold: true }", true),
+        ("match: { class: { exactly: [write] } }, do: { max_concurrency: 2 }", true),
+        ("match: { class: { exactly: [write, unparsed] } }, do: { hold: true }", false),
+        ("match: { user: app, class: { exactly: [write] } }, do: { exempt: true }", false),
+        ("match: { class: [write] }, do: { hold: true }", false),
+    ] {
+        let folder = folder_with(&format!("{GOOD}rules:\n  - {{ id: exact, {rule}, permanent: true }}\n"));
+        let outcome = tollgate(folder.path(), &["check"]);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{}", outcome.stdout);
+        assert_eq!(outcome.stdout.contains(EXACT_CLASS_TOLD), warns, "{rule}: {}", outcome.stdout);
+        let has_place =
+            outcome.stdout.contains("warning: proxy.yaml:8:") && outcome.stdout.contains("rules[0].match.class: ");
+        assert_eq!(has_place, warns, "{rule}: {}", outcome.stdout);
+    }
+}
+
+/// By an attribute, a tag, a tool and the name that they give.
+#[test]
+fn check_warns_of_strict_rules_on_claims() {
+    for (key, value) in
+        [("attr.program_name", "loader"), ("tag.kind", "batch"), ("query_attr.kind", "batch"), ("tool", "pt-archiver")]
+    {
+        let rule = format!("match: {{ {key}: {value} }}, do: {{ rejection_ratio: 1 }}");
+        let folder = folder_with(&format!("{GOOD}rules:\n  - {{ id: claimed, {rule}, permanent: true }}\n"));
+        let outcome = tollgate(folder.path(), &["check"]);
+        let told =
+            format!("rules[0].match.{key}: a client escapes it by not saying {key}: match on user or address as well");
+        assert!(outcome.code == Some(0) && outcome.stdout.contains(&told), "no {told:?} in {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn check_connect_says_that_there_is_no_probe() {
+    let without = GOOD.lines().filter(|line| !line.starts_with("probe:")).map(|line| format!("{line}\n"));
+    let folder = folder_with(&without.collect::<String>());
+    let outcome = tollgate(folder.path(), &["check", "--connect"]);
+    let told = "warning: there is no `probe`: rules on tables do not see through views, routines and triggers";
+    assert!(outcome.code == Some(0) && outcome.stdout.contains(told), "{outcome:?}");
+}
+
 #[test]
 fn explain_takes_a_certificate_for_a_fact() {
     const CERTIFIED: &str = "\
@@ -154,18 +201,32 @@ rules:
     }
 }
 
-/// `run` refuses what `check` refuses, in the same words, and listens nowhere.
-/// The line and column are those of the 129th level, however much follows.
+/// The line and column are those of the level that is too many, however much follows and whatever stands before. The words
+/// "in brackets" are those of the guard: the YAML reader, which takes quadratic time, has others.
 #[test]
 fn check_refuses_deep_nesting_with_its_place() {
-    for count in [200, 200_000] {
-        let folder = folder_with(&format!("listen: 127.0.0.1:1\nrules:\n  {}", "{a:\n".repeat(count)));
+    let told = "lists and maps in brackets are nested deeper than 128 levels";
+    for levels in [200, 97 * 1024 / 4, 200_000] {
+        let folder = folder_with(&format!("listen: 127.0.0.1:1\nrules:\n  {}", "{a:\n".repeat(levels)));
         let outcome = tollgate(folder.path(), &["check"]);
-        let told = "proxy.yaml:130:1: lists and maps are nested deeper than 128 levels\n  130 | {a:\n";
-        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(told), "{count}: {outcome:?}");
+        let told = format!("proxy.yaml:130:1: {told}\n  130 | {{a:\n");
+        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(&told), "{levels}: {outcome:?}");
+    }
+    let brackets = "[".repeat(129);
+    for harmless in [
+        format!("playbooks: |\n  {brackets}\n"),
+        format!("playbooks: '{brackets}'\n"),
+        format!("playbooks: 1 # {brackets}\n"),
+    ] {
+        let lines = harmless.lines().count();
+        let folder = folder_with(&format!("{harmless}rules: {}", "[".repeat(97 * 1024)));
+        let outcome = tollgate(folder.path(), &["check"]);
+        let told = format!("proxy.yaml:{}:135: {told}\n", lines + 1);
+        assert!(outcome.code == Some(1) && outcome.stderr.starts_with(&told), "{harmless}: {}", outcome.stderr);
     }
 }
 
+/// `run` refuses what `check` refuses, in the same words, and listens nowhere.
 #[test]
 fn check_and_run_say_what_is_wrong_with_a_bad_file() {
     let folder = folder_with(BAD);

@@ -82,8 +82,14 @@ struct Group {
 
 impl Group {
     fn run(&self) {
+        self.run_once(|_| {});
+    }
+
+    /// As [`Group::run`], after a proxy has come into the state in which its rules or gates refuse.
+    fn run_once(&self, is_ready: impl Fn(&Tollgate)) {
         for server in servers() {
             let proxy = self.proxy(server);
+            is_ready(&proxy);
             for attempt in self.attempts {
                 if attempt.on.is(server.flavor()) {
                     self.judge(server, &proxy, attempt);

@@ -81,7 +81,9 @@ fn replaced_configuration_keeps_the_old_plan_until_a_good_file() {
         let (status, body) = tollgate.post("/reload", "");
         assert!(status == 400 && body.contains(what) && body.contains("proxy.yaml"), "{status} {body}");
         assert!(body.contains("put a regular file in its place"), "{body}");
-        assert_eq!(tollgate.get("/rules").0, 200);
+        for page in ["/rules", "/clients", "/gates"] {
+            assert_eq!(tollgate.get(page).0, 200, "{page}");
+        }
         let id = format!("rule-{number}");
         let text =
             format!("{good}rules: [{{ id: {id}, match: {{ user: x }}, do: {{ hold: true }}, permanent: true }}]\n");
@@ -97,6 +99,7 @@ fn sigterm_after_sighup_with_a_piped_configuration_ends_the_process() {
     tollgate.signal("HUP");
     wait_until("the pipe is refused", || logged(&tollgate, &["proxy.yaml is refused", "named pipe"]) > 0);
     tollgate.signal("HUP");
+    assert_eq!(tollgate.get("/clients").0, 200);
     tollgate.signal("TERM");
     assert!(tollgate.wait().success());
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use sandbox::{APP, Login, Options, Server};
 
-use crate::harness::{OK, Raw, RawOptions, Scripted, Tollgate, mysql, mysql_at_socket, read_err};
+use crate::harness::{OK, Raw, RawOptions, Scripted, Tollgate, mysql, mysql_at_socket, read_err, skipped};
 
 /// Who runs this test, and so the proxy.
 fn os_user() -> String {
@@ -174,7 +174,8 @@ fn proxied_mysql_account_over_a_socket_needs_its_password() {
     let me = os_user();
     server
         .root_sql(&format!(
-            "CREATE USER target@'%' IDENTIFIED BY 'not known';
+            "INSTALL PLUGIN stand_in SONAME 'stand_in.so';
+             CREATE USER target@'%' IDENTIFIED BY 'not known';
              CREATE USER mapped@'%' IDENTIFIED WITH sha256_password BY 'm';
              CREATE USER two@'%' IDENTIFIED WITH sha256_password BY 'm' AND IDENTIFIED WITH auth_socket AS '{me}';
              GRANT PROXY ON target@'%' TO mapped@'%';
@@ -201,4 +202,40 @@ fn proxied_mysql_account_over_a_socket_needs_its_password() {
     let error = ask(true, "two", "m").expect_err("no proof of the second factor");
     assert!(error.contains("1045") && error.contains("use TCP"), "{error}");
     tollgate.await_counter("logins_without_proof_refused", 1);
+}
+
+const STAND_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/e2e/harness/stand_in_plugin.c");
+
+/// MariaDB's `unix_socket` leaves no trace in `@@external_user`, so nothing excludes it behind another account's name. None of
+/// the password plugins in its packages lets an account stand in for another, as PAM does, so this test brings one.
+#[test]
+fn proxied_mariadb_account_is_refused_over_a_socket_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join("stand_in.so");
+    let compiled = Command::new("cc").args(["-O2", "-shared", "-fPIC", "-o"]).arg(&library).arg(STAND_IN).output();
+    if !compiled.is_ok_and(|output| output.status.success()) {
+        return skipped("GRANT PROXY on MariaDB", "its plugin needs a C compiler (gcc, libc6-dev)");
+    }
+    let plugins = format!("--plugin-dir={}", folder.path().display());
+    let server = Server::start(Options::mariadb().argument(plugins)).expect("a MariaDB");
+    server
+        .root_sql(
+            "INSTALL PLUGIN stand_in SONAME 'stand_in.so';
+             CREATE USER target@'%' IDENTIFIED BY 'not known';
+             CREATE USER mapped@'%' IDENTIFIED VIA stand_in USING 'target';
+             GRANT PROXY ON target@'%' TO mapped@'%'",
+        )
+        .expect("users");
+    let mapped = Login { user: "mapped", password: "m" };
+    let sql = "SELECT CURRENT_USER(), @@proxy_user";
+    let expected = Ok("target@%\t'mapped'@'%'".to_owned());
+    assert_eq!(mysql_at_socket(&server, server.socket(), mapped, &[], sql), expected, "else this shows nothing");
+
+    let tollgate = by_socket(&server);
+    let error = mysql(&server, tollgate.address, mapped, &[], sql).expect_err("no proof");
+    assert!(error.contains("1045") && error.contains("use TCP"), "{error}");
+    tollgate.await_counter("logins_without_proof_refused", 1);
+    // Over TCP the server sees no uid.
+    let tollgate = Tollgate::before(&server);
+    assert_eq!(mysql(&server, tollgate.address, mapped, &[], sql), expected);
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::{APP, ETL, Server};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::harness::{Raw, Tollgate, read_err, upstream, wait_until};
 
@@ -428,6 +428,51 @@ fn a_file_and_a_running_proxy_explain_alike_and_as_it_is() {
     }
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     assert!(command(nobody, &[&["explain"], cases[0]].concat()).bad().contains("name it with --config"));
+}
+
+/// The narrower rule replaces neither limit of the wider one: see `rules::limits` for how they count.
+#[test]
+fn explain_names_every_matching_limit() {
+    let tollgate = started(
+        "rules:\n\
+         - { id: wide, match: { user: etl }, do: { max_concurrency: 2, max_connections: 20 }, permanent: true }\n\
+         - { id: narrow, match: { user: etl, class: read }, do: { max_concurrency: 3 }, permanent: true }\n\
+         - { id: local, match: { user: etl, address: 127.0.0.1 }, do: { max_connections: 30 }, permanent: true }\n\
+         - { id: others, match: { user: app }, do: { max_concurrency: 1, max_connections: 1 }, permanent: true }\n",
+    );
+    let question = ["--user", "etl", "--address", "127.0.0.1", READ];
+    let running = command(tollgate.http, &[&["explain", "--json"], &question[..]].concat()).json();
+    assert_eq!(explained_by_file(&tollgate.config(), &question), running);
+    assert_eq!(running["owners"]["max_concurrency"], json!(["wide", "narrow"]), "{running:#}");
+    let counting = |limit: &str| -> Vec<&Json> {
+        let rules = running["judgements"][0]["rules"].as_array().expect("rules").iter();
+        rules
+            .filter(|rule| rule["owns"].as_array().expect("fields").contains(&json!(limit)))
+            .map(|rule| &rule["rule"])
+            .collect()
+    };
+    assert_eq!(counting("max_concurrency"), ["wide", "narrow"], "{running:#}");
+    assert_eq!(counting("max_connections"), ["wide", "local"], "{running:#}");
+    let places: Vec<(&Json, &Json)> = running["verdict"]["places"]
+        .as_array()
+        .expect("places")
+        .iter()
+        .map(|place| (&place["rule"], &place["limit"]))
+        .collect();
+    assert_eq!(places, [(&json!("wide"), &json!(2)), (&json!("narrow"), &json!(3))], "{running:#}");
+
+    let text = command(tollgate.http, &[&["explain"], &question[..]].concat()).good();
+    for (rule, says) in [
+        ("wide", "matches; its max_concurrency and max_connections count"),
+        ("narrow", "matches; its max_concurrency counts"),
+        ("local", "matches; its max_connections counts"),
+        ("others", "user does not fit: etl"),
+    ] {
+        let row = text.lines().find(|line| line.starts_with(rule)).unwrap_or_else(|| panic!("no {rule} in\n{text}"));
+        assert!(row.ends_with(says), "{row}");
+    }
+    let verdict = text.lines().find(|line| line.starts_with("verdict: ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(verdict.contains("wide") && verdict.contains("narrow") && !verdict.contains("others"), "{verdict}");
 }
 
 #[test]

@@ -61,8 +61,10 @@ impl Surroundings<'_> {
 
 /// The whole way.
 pub(crate) fn load(text: &str, origin: &Path, around: &Surroundings<'_>) -> Result<(Plan, Vec<Problem>), ConfigError> {
+    // The YAML reader does not count it among the bytes.
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut tree =
-        Node::parse(text).map_err(|error| ConfigError::Invalid(vec![Problem::of_yaml(&error, origin, text)]))?;
+        Node::parse(text).map_err(|error| ConfigError::Invalid(vec![Problem::of_unparsed(&error, origin, text)]))?;
     let mut troubles = Vec::new();
     tree.take_out_repeated(&KeyPath::default(), &mut troubles);
     let raw: Option<Raw> = tree::read(&tree, &mut troubles);

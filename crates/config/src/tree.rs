@@ -10,7 +10,7 @@ mod reader;
 mod trouble;
 
 pub(crate) use depth::DEEPEST;
-pub(crate) use parse::is_too_deep;
+pub(crate) use parse::{Unparsed, is_too_deep};
 pub(crate) use path::{KeyPath, Step};
 pub(crate) use reader::{read, read_at};
 pub(crate) use trouble::{At, Complaint, Trouble};

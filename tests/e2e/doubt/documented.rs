@@ -25,6 +25,20 @@ fn threat_model_rows_name_tests() {
     }
 }
 
+/// A row that says "nothing" has nothing to test.
+#[test]
+fn check_claims_of_threat_model_name_tests() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/threat-model.md")).expect("docs/threat-model.md");
+    let section = page.split("\n## What cannot be seen\n").nth(1).expect("the section");
+    let rows = section.lines().filter(|line| line.starts_with("| ")).skip(2);
+    let cells = rows.map(|row| (row, row.split(" | ").nth(1).expect("what `check` says")));
+    let claims: Vec<(&str, &str)> = cells.filter(|(_, says)| !says.starts_with("nothing")).collect();
+    assert!(claims.len() >= 4, "the page was not read: {claims:?}");
+    for (row, says) in claims {
+        assert!(says.contains("::"), "no test is named by the row\n{row}");
+    }
+}
+
 /// A test of this name in the file of its module, such as `tests/e2e/rules/trust.rs`.
 fn exists(name: &str) -> bool {
     let Some((module, test)) = name.rsplit_once("::") else { return false };

@@ -1,6 +1,7 @@
 //! Bytes that the server reads in more than one way (numbers 1, 3 and 5 of the list).
 
-use super::{Attempt, Group, Query, both, mariadb};
+use super::{Attempt, Group, Query, both, mariadb, servers};
+use crate::harness::Tollgate;
 
 const WRITES: &str = "heartbeat_writers: { tables: [@.heartbeat] }\nrules:\n\
     - { id: stop, match: { user: app, class: write }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
@@ -58,6 +59,75 @@ fn hold_applies_to_every_reading() {
         attempts: BEHIND_HEARTBEAT,
     }
     .run();
+}
+
+/// A gate on writes that is always closed.
+macro_rules! closed_gate {
+    () => {
+        "probe: { user: app, password: app-pw }\n\
+        metrics: { level: { sql: SELECT 99, interval: 100ms } }\n\
+        gates:\n  level: { threshold: 10, control: binary, classes: [write], action: reject, trickle: 0, on_stale: closed }\n"
+    };
+}
+
+fn is_closed(proxy: &Tollgate) {
+    proxy.await_gate("level", "closed");
+}
+
+#[test]
+fn closed_gate_applies_to_every_reading() {
+    Group {
+        schema: "doubt_gate",
+        yaml: concat!("heartbeat_writers: { tables: [@.heartbeat] }\n", closed_gate!()),
+        control: "INSERT INTO t (v) VALUES (9)",
+        harmless: "INSERT INTO heartbeat (v) VALUES (1)",
+        attempts: BEHIND_HEARTBEAT,
+    }
+    .run_once(is_closed);
+}
+
+/// The last statement of each packet fails on the server. The write before it does not.
+const BEHIND_MISSING_HEARTBEAT: &[Attempt] = &[
+    both(
+        "utf8mb4",
+        &[Query(
+            b"SET sql_mode=NO_BACKSLASH_ESCAPES; SELECT 'a\\'; INSERT INTO t (v) VALUES (9); -- '; INSERT INTO heartbeat.heartbeat VALUES (1)",
+        )],
+    ),
+    both(
+        "gbk",
+        &[Query(
+            b"SELECT '\xBF\\'; INSERT INTO t (v) VALUES (9); -- '; INSERT INTO heartbeat.heartbeat VALUES (1)",
+        )],
+    ),
+    both(
+        "sjis",
+        &[Query(
+            b"SELECT '\x81\\'; INSERT INTO t (v) VALUES (9); -- '; INSERT INTO heartbeat.heartbeat VALUES (1)",
+        )],
+    ),
+    both(
+        "big5",
+        &[Query(
+            b"SELECT '\xA1\\'; INSERT INTO t (v) VALUES (9); -- '; INSERT INTO heartbeat.heartbeat VALUES (1)",
+        )],
+    ),
+];
+
+#[test]
+fn closed_gate_applies_without_heartbeat_table() {
+    for server in servers() {
+        let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'heartbeat'";
+        assert_eq!(server.root_sql(tables).expect("a count").trim(), "0");
+    }
+    Group {
+        schema: "doubt_gate_alone",
+        yaml: closed_gate!(),
+        control: "INSERT INTO t (v) VALUES (9)",
+        harmless: "SELECT COUNT(*) FROM pub",
+        attempts: BEHIND_MISSING_HEARTBEAT,
+    }
+    .run_once(is_closed);
 }
 
 const HIDDEN_WRITES: &[Attempt] = &[

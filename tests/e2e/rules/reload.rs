@@ -155,3 +155,18 @@ fn a_broken_file_changes_nothing_and_says_where() {
     std::fs::remove_file(tollgate.config()).expect("removing");
     assert!(run(&mut etl, READ).is_refused(), "without the file");
 }
+
+/// In the guard's words, as `check` has them: see `check_refuses_deep_nesting_with_its_place`.
+#[test]
+fn reload_refuses_deep_nesting_with_its_place() {
+    let tollgate = ruled(&format!("{AT_ONCE}{}", plan(0)));
+    let good = std::fs::read_to_string(tollgate.config()).expect("the file");
+    let line = good.lines().count() + 3;
+    let harmless = format!("playbooks: |\n  {}\n", "[".repeat(129));
+    std::fs::write(tollgate.config(), format!("{good}{harmless}deep: {}", "[".repeat(97 * 1024))).expect("writing");
+    let (status, body) = tollgate.post("/reload", "");
+    let told = format!("proxy.yaml:{line}:134: lists and maps in brackets are nested deeper than 128 levels");
+    assert!(status == 400 && body.contains(&told), "{status} no {told:?} in {}", &body[..body.len().min(500)]);
+    assert_eq!(tollgate.generation(), 1);
+    assert!(run(&mut Raw::login(tollgate.address, ETL), READ).is_refused(), "the old rules stay");
+}

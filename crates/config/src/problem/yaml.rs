@@ -4,16 +4,25 @@ use std::path::Path;
 
 use super::Problem;
 use crate::locate::{Place, START};
-use crate::tree::{DEEPEST, is_too_deep};
+use crate::tree::{DEEPEST, Unparsed, is_too_deep};
 
 impl Problem {
-    pub(crate) fn of_yaml(error: &serde_yaml::Error, file: &Path, text: &str) -> Self {
+    pub(crate) fn of_unparsed(unparsed: &Unparsed, file: &Path, text: &str) -> Self {
+        match unparsed {
+            Unparsed::Yaml(error) => Problem::of_yaml(error, file, text),
+            Unparsed::TooDeep(at) => {
+                let what = format!("lists and maps in brackets are nested deeper than {DEEPEST} levels");
+                Problem::at(place_of_byte(*at, text), file, text, String::new(), what, TOO_DEEP_REMEDY.to_owned())
+            }
+        }
+    }
+
+    fn of_yaml(error: &serde_yaml::Error, file: &Path, text: &str) -> Self {
         let said = error.to_string();
         let place = place(error, &said, text);
         if is_too_deep(error) {
             let what = format!("lists and maps are nested deeper than {DEEPEST} levels");
-            let remedy = "close the brackets that are opened before this one; no key needs so many levels";
-            return Problem::at(place, file, text, String::new(), what, remedy.to_owned());
+            return Problem::at(place, file, text, String::new(), what, TOO_DEEP_REMEDY.to_owned());
         }
         let what = match said.contains(SECOND_DOCUMENT) {
             true => "there is a second document after `---`".to_owned(),
@@ -25,7 +34,15 @@ impl Problem {
     }
 }
 
+const TOO_DEEP_REMEDY: &str = "close what is opened before this place; no key needs so many levels";
+
 const SECOND_DOCUMENT: &str = "more than one document";
+
+fn place_of_byte(at: usize, text: &str) -> Place {
+    let before = text.get(..at).unwrap_or_default();
+    let last_line = before.rsplit('\n').next().unwrap_or_default();
+    Place { line: before.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
+}
 
 fn place(error: &serde_yaml::Error, said: &str, text: &str) -> Place {
     if said.contains(SECOND_DOCUMENT) {

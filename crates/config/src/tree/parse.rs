@@ -8,15 +8,21 @@ use serde::de::{Deserialize, Deserializer, EnumAccess, IgnoredAny, MapAccess, Se
 use super::depth;
 use super::{At, KeyPath, Node, Trouble};
 
+/// Why a text gives no tree.
+#[derive(Debug)]
+pub(crate) enum Unparsed {
+    /// In the words of the YAML reader.
+    Yaml(serde_yaml::Error),
+    /// Lists and maps in brackets are nested too deep, from this byte of the text on.
+    TooDeep(usize),
+}
+
 impl Node {
-    pub(crate) fn parse(text: &str) -> Result<Node, serde_yaml::Error> {
-        if let Some(beginning) = depth::too_deep(text).and_then(|length| text.get(..length))
-            && let Err(error) = serde_yaml::from_str::<Node>(beginning)
-            && is_too_deep(&error)
-        {
-            return Err(error);
+    pub(crate) fn parse(text: &str) -> Result<Node, Unparsed> {
+        match depth::too_deep(text).and_then(|length| text.get(..length)).and_then(refused_beginning) {
+            Some(unparsed) => Err(unparsed),
+            None => serde_yaml::from_str(text).map_err(Unparsed::Yaml),
         }
-        serde_yaml::from_str(text)
     }
 
     /// Takes out the second of two equal keys of a map, and says so.
@@ -50,6 +56,19 @@ impl Node {
             | Node::Text(_)
             | Node::Tagged => {}
         }
+    }
+}
+
+/// What is wrong with the beginning of a text that ends with a bracket too many: that, or something before it.
+fn refused_beginning(beginning: &str) -> Option<Unparsed> {
+    let error = serde_yaml::from_str::<Node>(beginning).err()?;
+    let last = beginning.len().saturating_sub(1);
+    match error.location() {
+        // Levels outside of brackets count too, so the reader's limit may be reached before the last bracket.
+        Some(place) if is_too_deep(&error) => Some(Unparsed::TooDeep(place.index())),
+        // The reader misses what follows.
+        Some(place) if place.index() >= last => Some(Unparsed::TooDeep(last)),
+        Some(_) | None => Some(Unparsed::Yaml(error)),
     }
 }
 
