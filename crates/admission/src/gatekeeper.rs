@@ -120,9 +120,9 @@ impl Gatekeeper {
         self.changed.send_replace(generation);
     }
 
-    /// Replaces what is known of the upstream's views, routines and triggers.
-    pub fn set_catalog(&self, catalog: Arc<Catalog>) {
-        self.catalog.store(catalog);
+    /// Replaces what is known of the upstream's views, routines and triggers by what was read from this moment on.
+    pub fn set_catalog(&self, catalog: Arc<Catalog>, read_from: Instant) {
+        self.catalog.store(catalog, read_from);
     }
 
     /// Notified when a statement may have changed the upstream's catalogue. Several notifications may count as one.

@@ -14,6 +14,7 @@ pub mod port;
 mod session_gate;
 
 mod login;
+mod recent_changes;
 mod shared_catalog;
 mod spoken;
 mod who;

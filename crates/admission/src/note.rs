@@ -1,7 +1,9 @@
 //! What is remembered of a prepared text, so that its executions get the verdict that the text would get.
 
+use std::collections::HashSet;
+
 use identity::Kept;
-use statement::{Class, Classes, Doubts, ParseCache, Scan, TransactionEffect};
+use statement::{Class, Classes, Defines, Doubts, Mode, ModeDependence, ParseCache, Scan, TransactionEffect};
 
 use crate::question::{DefaultSchema, StatementFacts, TextQuestion};
 use crate::unit::Facts;
@@ -16,6 +18,11 @@ pub struct Note {
     /// Why a fact of it is not certain.
     pub(crate) doubts: Doubts,
     changes_schema: bool,
+    pub(crate) defines: Defines,
+    /// All its names, if it defines something.
+    pub(crate) defined_names: Option<HashSet<Box<str>>>,
+    /// The server may read the text again, in the mode of then.
+    depends_on: ModeDependence,
     /// What its comments said of who asks.
     pub(crate) said: Option<Kept>,
 }
@@ -32,6 +39,13 @@ impl Note {
         self.changes_schema
     }
 
+    /// Whether the facts hold in a session that would read the text in this mode. The server reads it again when a table has
+    /// changed (checked on MySQL 9.7).
+    #[inline]
+    pub(crate) fn holds_in(&self, mode: Mode) -> bool {
+        self.depends_on.holds_in(mode)
+    }
+
     pub(crate) fn without_text(facts: Facts) -> Note {
         Note {
             facts,
@@ -39,6 +53,9 @@ impl Note {
             schema: DefaultSchema::Unknown,
             doubts: Doubts::empty(),
             changes_schema: false,
+            defines: Defines::Nothing,
+            defined_names: None,
+            depends_on: ModeDependence::default(),
             said: None,
         }
     }
@@ -51,6 +68,9 @@ impl Note {
             schema: schema.clone(),
             doubts: scan.doubts,
             changes_schema: scan.changes_schema,
+            defines: scan.defines,
+            defined_names: (scan.defines != Defines::Nothing).then(|| scan.names(sql)).flatten(),
+            depends_on: scan.depends_on(sql),
             said: crate::spoken::comments(sql, scan).map(|said| said.to_owned()),
         }
     }

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use statement::Scan;
+use statement::{Mode, Scan};
 use wire::{Command, Parameters};
 
 use crate::limits::Taken;
@@ -104,6 +104,8 @@ pub struct Ask<'a> {
     pub note: Option<&'a Arc<Note>>,
     /// Query attributes, and how many parameters of the statement come before them.
     pub attributes: Option<(Parameters<'a>, usize)>,
+    /// How the server would read a text of this session now: it may read a prepared one again.
+    pub mode: Mode,
     pub session: SessionState,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use catalog::{Access, Catalog};
 use rules::{Query, QueryShapes, Schema, Tables};
-use statement::{Class, Classes, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan, Table};
+use statement::{Class, Classes, Defines, Doubts, Fingerprint, Fingerprints, Outcome, ParseCache, Parsed, Scan, Table};
 
 use crate::note::Note;
 use crate::shared_catalog::SharedCatalog;
@@ -50,7 +50,9 @@ impl DefaultSchema {
 
     /// By a name as the client sends it. The meaning of other bytes depends on its character set.
     pub(crate) fn named(name: &[u8]) -> DefaultSchema {
-        if name.is_ascii() && !statement::mentions_file(name) {
+        // MySQL reads up to a NUL, and trailing spaces are no part of a name.
+        let is_plain = name.iter().all(|byte| matches!(byte, b'!'..=b'~'));
+        if is_plain && !statement::mentions_file(name) {
             DefaultSchema::Known(name.into())
         } else {
             DefaultSchema::Unknown
@@ -132,7 +134,8 @@ impl<'a> TextQuestion<'a> {
         if scan.doubts.contains(Doubts::FUNCTIONS) {
             question.classes = scan.classes_with(question.parsed());
         }
-        if catalog.is_some_and(|catalog| catalog.may_tell(question.classes)) {
+        let defines = scan.statements > 1 && scan.defines != Defines::Nothing;
+        if catalog.is_some_and(|catalog| catalog.may_tell(question.classes) || defines) {
             question.classes = question.behind().classes;
         }
         question
@@ -140,7 +143,10 @@ impl<'a> TextQuestion<'a> {
 
     fn behind(&self) -> &Behind {
         self.behind.get_or_init(|| match self.catalog {
-            Some(catalog) => Behind::of(self.parsed(), &catalog.load(), self.schema, self.classes),
+            Some(catalog) => {
+                let defines = if self.scan.statements > 1 { self.scan.defines } else { Defines::Nothing };
+                Behind::of(self.parsed(), catalog, self.schema, self.classes, defines)
+            }
             None => Behind::nothing(self.classes),
         })
     }
@@ -263,7 +269,9 @@ impl<'a> NotedQuestion<'a> {
 
     fn behind(&self) -> &Behind {
         self.behind.get_or_init(|| match &self.note.statement.parsed {
-            Some(parsed) => Behind::of(parsed, &self.catalog.load(), self.schema, self.note.statement.classes),
+            Some(parsed) => {
+                Behind::of(parsed, self.catalog, self.schema, self.note.statement.classes, Defines::Nothing)
+            }
             None => Behind::nothing(self.note.statement.classes),
         })
     }
@@ -393,7 +401,15 @@ impl Behind {
         Behind { tables: None, classes, hidden: may_hide(classes), in_doubt: false }
     }
 
-    fn of(parsed: &Parsed, catalog: &Catalog, schema: Schema<'_>, classes: Classes) -> Behind {
+    /// `defines_here`: what the text itself defines for its further statements.
+    fn of(
+        parsed: &Parsed,
+        shared: &SharedCatalog,
+        schema: Schema<'_>,
+        classes: Classes,
+        defines_here: Defines,
+    ) -> Behind {
+        let catalog: &Catalog = &shared.load();
         let writes = classes.iter().any(Class::locks_or_writes);
         let access = if writes { Access::Write } else { Access::Read };
         let schema = match schema {
@@ -415,6 +431,16 @@ impl Behind {
             }
         }
         let is_same = calls.tables.is_empty() && matches!(tables.tables, Cow::Borrowed(_));
+        let called: Vec<&Table> = parsed.calls.iter().collect();
+        let is_outdated = (catalog.is_known() && defines_here != Defines::Nothing)
+            || shared
+                .recent_changes()
+                .is_some_and(|changes| changes.concern(&tables, &calls, &called, !is_same || !called.is_empty()));
+        if is_outdated {
+            // A name may stand for a view, a trigger or a routine that does anything.
+            all.insert(Class::Call);
+            return Behind { tables: None, classes: all, hidden: true, in_doubt: true };
+        }
         Behind {
             tables: (!is_same).then(|| tables.tables.iter().chain(calls.tables.iter()).cloned().collect()),
             classes: all,

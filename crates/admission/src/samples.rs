@@ -62,6 +62,7 @@ pub(crate) fn rule(line: &str) -> Rule {
             "expires" => rule.expires = Some(BEGINNING.plus(Duration::from_millis(u64::from(number())))),
             "in_transaction" => rule.in_transaction = InTransaction::named(value).unwrap(),
             "active" => rule.active = Some(active(value)),
+            "unknown" => rule.unknown_tables = UnknownTables::named(value).unwrap(),
             mode => rule.mode = Some(Mode::named(mode).unwrap_or_else(|| panic!("{word} in {line}"))),
         }
     }

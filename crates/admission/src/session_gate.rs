@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 
 use identity::Said;
 use rand::rngs::SmallRng;
-use statement::{Class, Scan, TransactionEffect};
+use statement::{Class, Defines, Scan, TransactionEffect};
 use tokio::time::Instant;
 use wire::Command;
 
@@ -132,6 +132,7 @@ impl State {
             let (parsed, schema) = (&context.keeper.parsed, &self.remembered.schema);
             let meaning = self.remembered.named.read(sql, scan, named, schema, parsed, &mut self.under_way);
             if let Meaning::Executes(note) = meaning {
+                let note = if note.holds_in(ask.mode) { note } else { Arc::new(Note::unknown()) };
                 return self.ask_note(context, ask, &note, spoken::comments(sql, scan));
             }
         }
@@ -143,6 +144,9 @@ impl State {
         let keeper = &context.keeper;
         let question = TextQuestion::new(sql, scan, schema.as_known(), &keeper.parsed, Some(&keeper.catalog));
         self.under_way.may_change_catalog(question.may_change_catalog());
+        if scan.defines != Defines::Nothing {
+            self.under_way.define(keeper.catalog.begin_change(scan.defines, scan.names(sql)));
+        }
         let facts = note::facts(scan, question.class());
         let verdict = self.decide(context, ask, facts, spoken::comments(sql, scan), &question);
         keeper.count_doubts(scan.doubts | question.doubt_of_tables());
@@ -158,6 +162,10 @@ impl State {
         }
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
         let question = NotedQuestion::new(note, schema.as_known(), &context.keeper.catalog);
+        if note.defines != Defines::Nothing {
+            let names = note.defined_names.clone();
+            self.under_way.define(context.keeper.catalog.begin_change(note.defines, names));
+        }
         self.under_way.may_change_catalog(question.may_change_catalog());
         let facts = Facts { class: question.class(), ..note.facts };
         let said = said.or_else(|| note.said.as_ref().map(identity::Kept::said));
@@ -167,9 +175,9 @@ impl State {
         verdict
     }
 
-    /// COM_CREATE_DB and COM_DROP_DB, whose text is in their command byte.
-    fn ask_ddl(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
-        let facts = Facts { class: Class::Ddl, free: false, commits_implicitly: true, ..Facts::FREE };
+    /// Commands that do what a statement does, such as COM_CREATE_DB.
+    fn ask_command(&mut self, context: &Context, ask: &Ask<'_>, class: Class) -> Verdict {
+        let facts = Facts { class, free: false, commits_implicitly: true, ..Facts::FREE };
         self.ask_note(context, ask, &Note::without_text(facts), None)
     }
 
@@ -237,19 +245,19 @@ impl Gate for SessionGate {
         match ask.command {
             Command::Query => state.ask_text(context, ask),
             Command::StmtExecute | Command::StmtBulkExecute => match ask.note {
-                Some(note) => state.ask_note(context, ask, note, None),
-                // The server knows no such statement either.
-                None => state.ask_note(context, ask, &Note::unknown(), None),
+                Some(note) if note.holds_in(ask.mode) => state.ask_note(context, ask, note, None),
+                // Without one the server knows no such statement either.
+                Some(_) | None => state.ask_note(context, ask, &Note::unknown(), None),
             },
-            Command::CreateDb | Command::DropDb => state.ask_ddl(context, ask),
+            Command::CreateDb | Command::DropDb | Command::Shutdown => state.ask_command(context, ask, Class::Ddl),
+            // What FLUSH does.
+            Command::Refresh => state.ask_command(context, ask, Class::Write),
             Command::InitDb => {
                 state.under_way.use_schema(ask.payload.get(1..).unwrap_or_default());
                 state.pass(context, &Facts::FREE)
             }
             Command::Quit
             | Command::FieldList
-            | Command::Refresh
-            | Command::Shutdown
             | Command::Statistics
             | Command::ProcessInfo
             | Command::ProcessKill

@@ -249,6 +249,7 @@ impl Session {
             sql: payload.get(query.sql_offset..).map(|sql| (sql, &scan)),
             note: None,
             attributes: query.attributes.map(|found| (found, 0)),
+            mode: self.text.mode(false),
             session: self.state,
         };
         self.gate.ask(&ask)
@@ -280,6 +281,7 @@ impl Session {
             sql: None,
             note,
             attributes: None,
+            mode: self.text.mode(false),
             session: self.state,
         })
     }

@@ -5,11 +5,11 @@ mod rules;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
-use ::rules::{Rule, Timestamp, UnknownTables};
+use ::rules::{Key, Rule, Share, Timestamp, UnknownTables};
 
 use crate::gate::Gate;
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
-use crate::policy::Defaults;
+use crate::policy::{Defaults, HeartbeatWriters};
 use crate::tree::{At, KeyPath, Trouble};
 use crate::value::shown_duration;
 
@@ -71,7 +71,24 @@ fn unknown_tables(plan: &Plan, found: &mut Vec<Trouble>) {
     if plan.probe.is_some() {
         return;
     }
-    let matches = |rule: &Rule| rule.unknown_tables == UnknownTables::Match;
+    let favours = |rule: &Rule| matches!(rule.effect.share, Some(Share::Exempt)) || rule.effect.skip_gates.is_some();
+    let by_table = |rule: &Rule| rule.matching.conditions.iter().any(|condition| condition.key == Key::Table);
+    let never = |rule: &Rule| rule.unknown_tables == UnknownTables::Ignore && favours(rule) && by_table(rule);
+    for (index, _) in plan.policy.rules.iter().enumerate().filter(|(_, rule)| never(rule)) {
+        let what = "without a probe user all tables are unknown and may be views, so this exemption never applies";
+        let place = KeyPath::of("rules").item(index).key("match").key("table");
+        found.push(Trouble::new(
+            place,
+            At::Value,
+            what,
+            "add `probe:`, or write `unknown_tables: match` to take names as they are",
+        ));
+    }
+    if plan.policy.heartbeat_writers.tables != HeartbeatWriters::default().tables {
+        let what = "without a probe user all tables are unknown and may be views, so writers of these are not exempt";
+        found.push(warning("heartbeat_writers.tables", what, "add `probe:`, or name the writers under `users`"));
+    }
+    let matches = |rule: &Rule| rule.unknown_tables == UnknownTables::Match && !favours(rule);
     for (index, _) in plan.policy.rules.iter().enumerate().filter(|(_, rule)| matches(rule)) {
         let what = "without a probe user all tables are unknown, so the rule concerns whatever names a table";
         let place = KeyPath::of("rules").item(index).key("unknown_tables");

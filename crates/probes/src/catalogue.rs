@@ -43,13 +43,29 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Names are printed in backticks whatever the server's sql_mode is, and nothing is written.
 const SESSION: &[&str] = &["SET SESSION sql_mode=''", "SET SESSION TRANSACTION READ ONLY"];
 
+/// A snapshot of the catalogue.
+#[derive(Debug, Clone)]
+pub struct CatalogueSeen {
+    pub catalog: Arc<Catalog>,
+    /// It is at least as new as this.
+    pub from: Instant,
+}
+
+impl CatalogueSeen {
+    /// Nothing is known yet.
+    pub fn unknown() -> CatalogueSeen {
+        CatalogueSeen { catalog: Arc::new(Catalog::unknown()), from: Instant::now() }
+    }
+}
+
 /// Reads the catalogue for as long as it is polled; dropping it ends the connection.
 ///
-/// `wanted` asks for a pass. `sender` gets each new snapshot; the last one stays while the server does not answer.
+/// `wanted` asks for a pass. `sender` gets each new snapshot, and the old one with a new time if nothing has changed; the last
+/// one stays while the server does not answer.
 pub async fn watch_catalogue(
     settings: CatalogueSettings,
     wanted: Arc<Notify>,
-    sender: watch::Sender<Arc<Catalog>>,
+    sender: watch::Sender<CatalogueSeen>,
 ) -> Infallible {
     let mut reader = Reader::new(&settings.upstream, &settings.login);
     let name = settings.upstream.name();
@@ -60,11 +76,12 @@ pub async fn watch_catalogue(
             Ok(Some(catalog)) => {
                 complaints.fine();
                 log(&catalog, begun.elapsed());
-                sender.send_replace(Arc::new(catalog));
+                sender.send_replace(CatalogueSeen { catalog: Arc::new(catalog), from: begun });
                 settings.interval
             }
             Ok(None) => {
                 complaints.fine();
+                sender.send_modify(|seen| seen.from = begun);
                 settings.interval
             }
             Err((why, error)) => {

@@ -37,7 +37,7 @@ mod trouble;
 
 mod grants;
 
-pub use catalogue::{CatalogueSettings, read_catalogue, watch_catalogue};
+pub use catalogue::{CatalogueSeen, CatalogueSettings, read_catalogue, watch_catalogue};
 pub use connector::{Connector, PROGRAM_NAME};
 pub use custom::{Ask, CustomMetric, On};
 pub use event::{Change, Event, Role, ServerSeen};

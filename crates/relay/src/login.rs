@@ -200,7 +200,9 @@ async fn try_login(
     }
     drop(login_place);
 
-    let facts = facts(place, handle.id, &login, &request, capabilities);
+    let mut facts = facts(place, handle.id, &login, &request, capabilities);
+    // The server that has been dialled, whatever was last seen of it before.
+    facts.charset = statement::Charset::of_collation_on(crate::session::server(shared), login.charset.into());
     let gate = match shared.admission.enter(&facts.client()) {
         Ok(gate) => gate,
         Err(refusal) => {

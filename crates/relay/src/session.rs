@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::session::{Part, SessionText, Source, StatementsPerText};
-use statement::{Scan, Server};
+use statement::{Mode, Scan, Server};
 use tokio::io::AsyncWriteExt;
 use tracing::debug;
 use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
@@ -232,11 +232,20 @@ impl Session {
         !self.in_transaction() && !self.text.locks().may_hold_any()
     }
 
+    fn no_backslash_escapes(&self) -> bool {
+        self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)
+    }
+
+    #[inline]
+    fn mode(&self) -> Mode {
+        self.text.mode(self.no_backslash_escapes())
+    }
+
     /// Reads the text of a command, once.
     #[inline]
     fn read_text(&self, sql: &[u8], source: Source, whole: bool) -> Scan {
-        let no_backslash_escapes = self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES);
-        self.text.read(sql, source, if whole { Part::Whole } else { Part::Beginning }, no_backslash_escapes)
+        let part = if whole { Part::Whole } else { Part::Beginning };
+        self.text.read(sql, source, part, self.no_backslash_escapes())
     }
 
     /// COM_QUIT went upstream; the server closes, and so do we.
@@ -329,7 +338,7 @@ fn statements_per_text(capabilities: Capabilities) -> StatementsPerText {
 }
 
 /// Which versioned comments the upstream takes for code.
-fn server(shared: &Shared) -> Server {
+pub(crate) fn server(shared: &Shared) -> Server {
     shared.upstream.last_greeting().map_or(Server::Unknown, |greeting| {
         let version = version_number(&greeting.version);
         match (version, greeting.is_mariadb()) {

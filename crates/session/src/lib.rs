@@ -84,6 +84,12 @@ impl SessionText {
         }
     }
 
+    /// How a text of this session is read now, as far as it is known.
+    pub fn mode(&self, no_backslash_escapes: bool) -> Mode {
+        let charset = if self.mode_is_unknown { Charset::Unknown } else { self.charset };
+        Mode { no_backslash_escapes, server: self.server, charset, ..Mode::default() }
+    }
+
     /// Reads a text. `no_backslash_escapes` is what the status flags of the last reply said.
     #[inline]
     pub fn read(&self, sql: &[u8], source: Source, part: Part, no_backslash_escapes: bool) -> Scan {

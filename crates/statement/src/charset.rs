@@ -1,5 +1,7 @@
 //! Character sets, as far as they decide how the server splits a text into tokens.
 
+use crate::Server;
+
 /// A family of client character sets (`character_set_client`) that the server's lexer reads alike.
 ///
 /// The members, and the bytes of each, were taken from MySQL 9.7 and MariaDB 10.11: every byte above 0x7F was tried as a space,
@@ -122,6 +124,16 @@ impl Charset {
             return Some(Charset::Plain);
         }
         OTHERS.into_iter().find(|(known, _)| is(known)).map(|(_, charset)| charset)
+    }
+
+    /// The same on a certain server: what one of them does not have, it replaces by its own default.
+    pub fn of_collation_on(server: Server, collation: u16) -> Charset {
+        match (server, collation) {
+            (Server::MariaDb(_), 76 | 216..=222 | 248..=250 | 255..=323) | (Server::MySql(_), 1024..) => {
+                Charset::Unknown
+            }
+            (Server::MySql(_) | Server::MariaDb(_) | Server::Unknown, _) => Charset::of_collation(collation),
+        }
     }
 
     /// By the collation that a login or COM_CHANGE_USER names. `Unknown` where the server would take its own default: UCS-2 and its

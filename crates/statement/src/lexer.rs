@@ -1,7 +1,8 @@
 //! MySQL's SQL as tokens, split where the server's own lexer splits it (sql/sql_lex.cc; each rule marked "checked" was
 //! tried on MySQL 9.7). One pass, no allocation; an unterminated literal or comment ends with the input.
 //!
-//! Not followed: `$tag$ … $tag$` strings (9.x), which only occur inside CREATE FUNCTION … AS and CREATE LIBRARY … AS.
+//! Not followed: `$tag$ … $tag$` strings (9.x). They only occur inside CREATE FUNCTION … AS and the like, where the scanner
+//! takes the rest of the text for unseen.
 
 use crate::Charset;
 use crate::charset::SWE7_LETTERS;
@@ -365,10 +366,10 @@ impl<'a> Lexer<'a> {
             (b'.', Some(b'0'..=b'9')) if self.identifier_end != start => {
                 (Kind::Number, self.exponent_end(self.run(start + 1, DIGIT)))
             }
+            // MariaDB's NULL, and that of old MySQLs: one token, whatever follows it (checked on 10.11).
+            (b'\\', Some(b'N')) if self.has_escaped_null() => (Kind::Number, start + 2),
             _ if class & IDENTIFIER != 0 => (Kind::Word, self.word_end(start)),
-            _ if self.mode.charset == Charset::Swe7 && SWE7_LETTERS.contains(&first) => {
-                (Kind::Word, self.word_end(start))
-            }
+            _ if self.mode.charset == Charset::Swe7 && self.is_swe7_letter(first) => (Kind::Word, self.word_end(start)),
             _ => (Kind::Symbol(first), start + 1),
         }
     }
@@ -390,7 +391,7 @@ impl<'a> Lexer<'a> {
     fn word_end_by_character(&self, start: usize, wanted: u8) -> usize {
         let mut end = start;
         let swe7 = self.mode.charset == Charset::Swe7;
-        let is_part = |byte: u8| class(byte) & wanted != 0 || (swe7 && SWE7_LETTERS.contains(&byte));
+        let is_part = |byte: u8| class(byte) & wanted != 0 || (swe7 && self.is_swe7_letter(byte));
         while let Some(byte) = self.at(end).filter(|&byte| is_part(byte)) {
             match byte {
                 0..=0x7F => end += 1,
@@ -400,6 +401,15 @@ impl<'a> Lexer<'a> {
             }
         }
         end.min(self.sql.len())
+    }
+
+    fn has_escaped_null(&self) -> bool {
+        !matches!(self.mode.server, Server::MySql(80_000..))
+    }
+
+    /// Where `\N` is a token, a backslash is no letter.
+    fn is_swe7_letter(&self, byte: u8) -> bool {
+        SWE7_LETTERS.contains(&byte) && !(byte == b'\\' && self.has_escaped_null())
     }
 
     /// The end of what the quote at `open` begins. A doubled quote stands for itself; a backslash escapes in strings only.

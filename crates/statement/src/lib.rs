@@ -34,5 +34,7 @@ pub use lexer::{Extent, Kind, Lexer, Mode, Server, Token};
 pub use literal::unquote;
 pub use normalize::normalize;
 pub use parse::{Outcome, ParseCache, Parsed, Table};
-pub use scan::{Doubts, NamedStatement, Scan, Source, TransactionEffect, scan, scan_in_any_mode};
+pub use scan::{
+    Defines, Doubts, ModeDependence, NamedStatement, Scan, Source, TransactionEffect, scan, scan_in_any_mode,
+};
 pub use shape::Shapes;

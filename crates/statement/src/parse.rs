@@ -21,7 +21,7 @@ use crate::{Class, Classes, Doubts, Lexer, Mode, Scan};
 use memchr::memchr;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::thread;
 
 /// What a parser says of a text, all its statements in all readings taken together.
@@ -83,15 +83,19 @@ impl Parsed {
     }
 
     /// What cannot be read as it is may be text under ANSI_QUOTES, which does not show: `SELECT * FROM "t"`.
-    fn or_under_ansi_quotes(self, mut statement: Lexer<'_>, called: bool) -> Parsed {
+    fn or_under_ansi_quotes(self, mut statement: Lexer<'_>, end: Position, called: bool) -> Parsed {
         let mode = statement.mode();
         statement.set_mode(Mode { ansi_quotes: !mode.ansi_quotes, ..mode });
-        let text = simplify(statement.clone(), LIMIT).and_then(|(_, text)| text);
+        let Some((rest, text)) = simplify(statement.clone(), LIMIT) else { return self };
+        if rest.stands_at() != end {
+            // Another statement, which has a segment of its own.
+            return self;
+        }
         let other = parse_statement(statement.clone(), text, called);
         if has_odd_name(statement, Tokens::NamesAndDoubleQuoted) {
             return self.with(&other).unsure();
         }
-        if other.outcome == Outcome::Read { other } else { self.with(&other) }
+        self.with(&other)
     }
 
     fn and_calls_of(&self, other: &Parsed) -> Parsed {
@@ -117,6 +121,25 @@ impl Parsed {
 }
 
 impl Scan {
+    /// All names in the text, of tables, columns, routines and whatever else, in lower case. `None`: not all are known.
+    pub fn names(&self, sql: &[u8]) -> Option<HashSet<Box<str>>> {
+        if !self.text_is_known() || self.has_odd_names(sql) {
+            return None;
+        }
+        let mut names = HashSet::new();
+        for segment in self.readings.segments(sql) {
+            for ansi_quotes in [false, true] {
+                let found = effects(segment.text(sql), Mode { ansi_quotes, ..segment.mode });
+                if found.truncated {
+                    return None;
+                }
+                let tables = found.names.into_iter().chain(found.calls);
+                names.extend(tables.flat_map(|table| [Some(table.name), table.schema]).flatten());
+            }
+        }
+        Some(names)
+    }
+
     /// The classes with what the parser knows of the functions that the scanner doubts.
     pub fn classes_with(&self, parsed: &Parsed) -> Classes {
         let mut classes = self.classes;
@@ -142,7 +165,7 @@ fn parse_all(scan: &Scan, sql: &[u8]) -> Parsed {
             count += 1;
             let mut one = parse_statement(statement.clone(), text, called);
             if one.outcome != Outcome::Read && has_double_quotes(&statement, &lexer) {
-                one = one.or_under_ansi_quotes(statement, called);
+                one = one.or_under_ansi_quotes(statement, lexer.stands_at(), called);
             }
             all = Some(match all {
                 Some(all) => all.with(&one),

@@ -68,6 +68,8 @@ pub struct Scan {
     pub schema: Option<Range<usize>>,
     /// The default schema may change within the text, for its further statements or for those behind it.
     pub changes_schema: bool,
+    /// Some statement may create, change or rename a view, a routine or a trigger.
+    pub defines: Defines,
     /// What the text sets the client's character set to.
     pub charset: Option<CharsetChange>,
     /// GET_LOCK, LOCK TABLES, FLUSH … WITH READ LOCK and the like: such a text is at least `write`.
@@ -123,6 +125,31 @@ pub enum TransactionEffect {
     None,
     Begins,
     Ends,
+}
+
+/// The mode in which a text has the facts that were found. `None`: in every one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModeDependence {
+    charset: Option<Charset>,
+    no_backslash_escapes: Option<bool>,
+}
+
+impl ModeDependence {
+    #[inline]
+    pub fn holds_in(&self, mode: Mode) -> bool {
+        self.charset.is_none_or(|charset| charset == mode.charset)
+            && self.no_backslash_escapes.is_none_or(|escapes| escapes == mode.no_backslash_escapes)
+    }
+}
+
+/// What a text defines that other statements may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Defines {
+    #[default]
+    Nothing,
+    /// Also a new name for one of them.
+    ViewsOrTriggers,
+    Routines,
 }
 
 /// Text that names another text.
@@ -258,6 +285,7 @@ impl Scan {
             prepares: false,
             schema: None,
             changes_schema: false,
+            defines: Defines::Nothing,
             charset: None,
             takes_lock: false,
             locks: LockEffects::default(),
@@ -285,6 +313,7 @@ impl Scan {
             doubts: Doubts::READINGS,
             prepares: true,
             changes_schema: true,
+            defines: Defines::Routines,
             charset: Some(CharsetChange::Unknown),
             takes_lock: true,
             may_lock: true,
@@ -337,6 +366,7 @@ impl Scan {
             _ => Some(CharsetChange::Unknown),
         };
         self.prepares |= other.prepares;
+        self.defines = self.defines.max(other.defines);
         self.takes_lock |= other.takes_lock;
         self.may_lock |= other.may_lock;
         self.may_kill |= other.may_kill;
@@ -406,6 +436,18 @@ impl Scan {
     pub fn fails_whole(&self) -> bool {
         let is_compound = self.classes.contains(Class::Unparsed) && !matches!(self.mode().server, Server::MySql(_));
         !self.several && !is_compound && !matches!(self.readings, Readings::TooMany)
+    }
+
+    /// What the facts of the text depend on, beside its bytes.
+    pub fn depends_on(&self, sql: &[u8]) -> ModeDependence {
+        let mode = self.mode();
+        let mut charsets = self.readings.segments(sql).map(|segment| segment.mode.charset);
+        let every_charset = mode.charset == Charset::Unknown || charsets.any(|charset| charset != mode.charset);
+        let is_plain = sql.is_ascii() && !readings::has_swe7_letters(sql);
+        ModeDependence {
+            charset: (!every_charset && !is_plain).then_some(mode.charset),
+            no_backslash_escapes: memchr::memchr(b'\\', sql).is_some().then_some(mode.no_backslash_escapes),
+        }
     }
 
     /// The mode of the whole text. `None`: it has several readings.

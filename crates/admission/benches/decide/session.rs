@@ -139,6 +139,7 @@ impl Session {
             sql: sql.zip(scan.as_ref()),
             note: self.note.as_ref(),
             attributes: None,
+            mode: self.text.mode(false),
             session: OUTSIDE,
         };
         let verdict = self.gate.ask(black_box(&ask));

@@ -6,6 +6,7 @@ use super::named::{Change, Named};
 use crate::note::Note;
 use crate::policy::Concerning;
 use crate::question::DefaultSchema;
+use crate::recent_changes::ChangeUnderWay;
 use crate::unit::Facts;
 
 #[derive(Debug, Default)]
@@ -16,6 +17,7 @@ pub(super) struct UnderWay {
     may_prepare: bool,
     held: Option<(Facts, Concerning)>,
     changes_catalog: bool,
+    definition: Option<ChangeUnderWay>,
 }
 
 #[derive(Debug)]
@@ -90,6 +92,11 @@ impl UnderWay {
         self.changes_catalog = may;
     }
 
+    /// Views, routines or triggers are defined.
+    pub(super) fn define(&mut self, definition: ChangeUnderWay) {
+        self.definition = Some(definition);
+    }
+
     pub(super) fn has_changed_catalog(&self) -> bool {
         self.changes_catalog
     }
@@ -114,6 +121,7 @@ impl UnderWay {
             }
             Some(SchemaChange::Used(_)) | None => {}
         }
+        self.definition = None;
         if self.may_prepare {
             session.named.forget_all();
         }

@@ -65,6 +65,20 @@ fn warnings() {
         &rule("probe:\n"),
         &[("rules[0].unknown_tables", "all tables are unknown"), ("probe", "without a probe user")],
     );
+    let exemption = |more: &str| {
+        let rule = "{ id: r, match: { table: t, class: write }, do: { exempt: true }, permanent: true";
+        format!("rules: [{rule}{more} }}]\nprobe:\n")
+    };
+    check(
+        &exemption(""),
+        &[("rules[0].match.table", "this exemption never applies"), ("probe", "without a probe user")],
+    );
+    check(&exemption(", unknown_tables: match"), &[("probe", "without a probe user")]);
+    check("heartbeat_writers: { tables: [a.b] }\n", &[]);
+    check(
+        "heartbeat_writers: { tables: [a.b] }\nprobe:\n",
+        &[("heartbeat_writers.tables", "not exempt"), ("probe", "without a probe user")],
+    );
     check("probe: { user: a, password: plain }\n", &[("probe.password", "every user of this machine")]);
 }
 

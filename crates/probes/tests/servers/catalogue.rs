@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use catalog::{Access, Catalog};
-use probes::{CatalogueSettings, Login, Secret, read_catalogue, watch_catalogue};
+use probes::{CatalogueSeen, CatalogueSettings, Login, Secret, read_catalogue, watch_catalogue};
 use sandbox::Server;
 use statement::Table;
 use tokio::sync::{Notify, watch};
@@ -134,13 +134,13 @@ async fn granted_later_is_seen_on_a_new_connection() -> Result<()> {
             login: Login { user: "later".into(), password: Secret::new("looker-pw") },
             interval: Duration::from_millis(100),
         };
-        let (sender, mut snapshots) = watch::channel(Arc::new(Catalog::unknown()));
+        let (sender, mut snapshots) = watch::channel(CatalogueSeen::unknown());
         let watching = tokio::spawn(watch_catalogue(settings, Arc::new(Notify::new()), sender));
-        timeout(PATIENCE, snapshots.wait_for(|catalog| catalog.is_known())).await??;
+        timeout(PATIENCE, snapshots.wait_for(|seen| seen.catalog.is_known())).await??;
         server.root_sql("GRANT SELECT, SHOW VIEW, TRIGGER ON *.* TO later@'%'")?;
-        let seen = timeout(PATIENCE, snapshots.wait_for(|catalog| catalog.unseen().is_empty())).await??;
+        let seen = timeout(PATIENCE, snapshots.wait_for(|seen| seen.catalog.unseen().is_empty())).await??;
         let tables = [Table { schema: Some("probe_granted".into()), name: "t".into() }];
-        assert!(!seen.tables_behind(&tables, None, Access::Read).unknown_names, "{:?}", seen.counts());
+        assert!(!seen.catalog.tables_behind(&tables, None, Access::Read).unknown_names, "{:?}", seen.catalog.counts());
         drop(seen);
         watching.abort();
     }

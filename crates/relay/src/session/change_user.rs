@@ -8,7 +8,7 @@ use wire::{Capabilities, ChangeUser, OkPacket, StatusFlags, attributes};
 
 use super::forward::More;
 use super::read_command::Request;
-use super::{Flow, Session, Turn, UnderWay};
+use super::{Flow, Session, Turn, UnderWay, server};
 use crate::counters::Counter;
 use crate::error::{ClientError, SessionError};
 use crate::facts::SessionFacts;
@@ -54,7 +54,9 @@ impl Session {
             database: Some(change.database.to_vec()).filter(|name| !name.is_empty()),
             attributes: crate::facts::attributes(change.attributes.unwrap_or_default()),
             // Without one the server takes its own default.
-            charset: change.charset.map_or(Charset::Unknown, Charset::of_collation),
+            charset: change
+                .charset
+                .map_or(Charset::Unknown, |collation| Charset::of_collation_on(server(&self.shared), collation)),
             ..self.facts.clone()
         };
         if other_user

@@ -54,9 +54,19 @@ impl RuleSet {
         certainty: Certainty,
     ) -> Judgement<'s> {
         let schema = case.query.schema();
+        let in_doubt = case.query.tables_in_doubt();
+        // A name that is no known table may be that of a view: it favours nothing, unless the operator says so.
+        let counts = |rule: &CompiledRule| {
+            !in_doubt
+                || rule.restricts()
+                || rule.holds().tables.is_none()
+                || rule.unknown_tables == UnknownTables::Match
+        };
         let mut whole = standing.clone();
         self.each_found(case, tables, |found, mode| match found {
-            Matched::Certain(claim) if fit_whole(claim.rule, tables, schema, certainty) => whole.add(claim, mode),
+            Matched::Certain(claim) if counts(claim.rule) && fit_whole(claim.rule, tables, schema, certainty) => {
+                whole.add(claim, mode);
+            }
             Matched::Certain(_) | Matched::Possible(_) => {}
         });
         let mut judgement = whole.judgement();

@@ -64,7 +64,6 @@ impl ParseCache {
         match (parsed.outcome, other.outcome) {
             (Outcome::Read, _) if parsed.calls == other.calls => parsed,
             (Outcome::Read, _) => Arc::new(parsed.and_calls_of(&other)),
-            (_, Outcome::Read) => Arc::new(other.and_calls_of(&parsed)),
             _ => Arc::new(Parsed::clone(&parsed).with(&other)),
         }
     }

@@ -100,13 +100,13 @@ fn names_in_double_quotes() {
     check(
         MYSQL,
         &[
-            ("SELECT * FROM \"T\"", "t | read"),
-            ("INSERT INTO \"db\".\"t\" (\"a\") VALUES ('x')", "db.t | write"),
+            ("SELECT * FROM \"T\"", "among t | read"),
+            ("INSERT INTO \"db\".\"t\" (\"a\") VALUES ('x')", "among db.t | write"),
             ("SELECT a FROM t WHERE b = \"x\" AND c IN (\"y\", \"z\")", "t | read"),
-            ("SELECT * FROM t, \"u\"", "t u | read"),
-            ("SET sql_mode = 'ANSI'; SELECT * FROM t, \"u\"", "t u | read"),
+            ("SELECT * FROM t, \"u\"", "among t u | read"),
+            ("SET sql_mode = 'ANSI'; SELECT * FROM t, \"u\"", "among t u | read"),
             // A list of literals is cut short, but not to one that hides a name.
-            ("SELECT * FROM t JOIN u ON '1', \"v\"", "t u v | read"),
+            ("SELECT * FROM t JOIN u ON '1', \"v\"", "among t u v | read"),
             ("SELECT * FROM t JOIN u ON 1, (\"v\")", "among t u v | read"),
             // A string is no table, though the parser takes it for one.
             ("SELECT * FROM 'x'", "among  | read"),

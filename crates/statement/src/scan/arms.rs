@@ -119,6 +119,15 @@ impl Arms {
         }
     }
 
+    /// LIMIT ROWS EXAMINED limits the work, not the rows.
+    pub(super) fn no_limit(&mut self, at: u32) {
+        if let State::Arm { depth, table, .. } = self.state
+            && at <= depth
+        {
+            self.unlimited |= table;
+        }
+    }
+
     /// A `*` where an expression begins.
     pub(super) fn star(&mut self, at: u32) {
         if let State::Arm { depth, list: true, .. } = self.state

@@ -213,6 +213,8 @@ impl<'a> Body<'a> {
         self.named_keyword(token, keyword);
         if keyword != Keyword::None {
             self.keyword(keyword);
+        } else if self.before[0] == Seen::word(Keyword::Limit) && self.text(token).eq_ignore_ascii_case(b"ROWS") {
+            self.arms.no_limit(self.depth);
         } else if self.before[0] == Seen::DOT && self.text(token).eq_ignore_ascii_case(b"NEXTVAL") {
             // Oracle's way: `sequence.nextval`.
             let is_sequence = !matches!(self.server, Server::MySql(_));

@@ -63,7 +63,7 @@ impl Keyword {
 }
 
 /// Of letters only, as [`packed`] wants it.
-const SHORT: [(&str, Keyword); 34] = [
+const SHORT: [(&str, Keyword); 35] = [
     ("as", Keyword::As),
     ("all", Keyword::SelectModifier),
     ("for", Keyword::For),
@@ -91,6 +91,7 @@ const SHORT: [(&str, Keyword); 34] = [
     ("insert", Keyword::Insert),
     ("regexp", Keyword::Regexp),
     ("select", Keyword::Select),
+    ("unique", Keyword::SelectModifier),
     ("update", Keyword::Update),
     ("values", Keyword::Values),
     ("delayed", Keyword::InsertModifier),

@@ -3,7 +3,7 @@
 use super::body::{self, Found, Start};
 use super::readings::{Candidates, ModeChange};
 use super::verb::{Rest, Verb};
-use super::{CharsetChange, Class, Classes, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
+use super::{CharsetChange, Class, Classes, Defines, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
 use crate::literal::unescaped;
 use crate::starts::SEMICOLON;
 use crate::{Extent, Lexer, Server, Token};
@@ -35,6 +35,8 @@ pub(crate) struct Reader<'a> {
     /// Every token was read for calls, so that no lock is taken but by a call that was seen.
     calls_show: bool,
     lock_calls: bool,
+    /// The text goes on in a way that is not followed.
+    pub(super) rest_is_unseen: bool,
 }
 
 /// The last statement, as far as a text that is cut within it depends on it.
@@ -58,7 +60,7 @@ pub(crate) struct Stopped {
     pub(super) at: Position,
     pub(super) mode: Mode,
     pub(super) change: ModeChange,
-    /// The text changes its mode more often than is followed.
+    /// The text changes its mode more often than is followed, or goes on in a way that is not followed.
     pub(super) too_often: bool,
 }
 
@@ -79,6 +81,7 @@ impl<'a> Reader<'a> {
             last: Last { rest: Rest::Irrelevant, class: Class::Control, shapes_are_settled: false },
             calls_show: true,
             lock_calls: false,
+            rest_is_unseen: false,
         }
     }
 
@@ -216,10 +219,13 @@ impl<'a> Reader<'a> {
     /// Takes up the mode that the statement may have set. `Some`: there are several possible ones.
     fn change_mode(&mut self) -> Option<Stopped> {
         let change = std::mem::take(&mut self.change);
-        if change.is_none() {
+        if change.is_none() && !self.rest_is_unseen {
             return None;
         }
         let (at, mode) = (self.lexer.stands_at(), self.lexer.mode());
+        if self.rest_is_unseen {
+            return Some(Stopped { at, mode, change, too_often: true });
+        }
         self.changes += 1;
         if self.changes > MOST_CHANGES {
             return Some(Stopped { at, mode, change, too_often: true });
@@ -284,6 +290,8 @@ impl<'a> Reader<'a> {
             Some(classes) => scan.classes = scan.classes.union(classes),
             None => {
                 scan.classes = Classes::ANY;
+                scan.prepares = true;
+                scan.defines = Defines::Routines;
                 scan.crosses_boundary = true;
                 scan.commits_implicitly = true;
                 scan.changes_schema = true;
@@ -355,13 +363,13 @@ fn class_of(verb: &Verb, found: &Found) -> Class {
         Rest::Show => {
             let works = found.queries > 0 || found.heavy || found.foreign || (found.pattern && found.filtered);
             class = raise(class, works, Class::Read);
-            class = raise(class, found.locking, Class::Write);
+            class = raise(class, found.locking || found.writes, Class::Write);
         }
         Rest::Explain => {
             // The optimiser reads the rows of unique keys, and shows them (checked); MariaDB's runs functions of views.
             let reads = found.table || found.writes || found.queries > 1 || found.foreign;
             class = raise(class, reads, Class::Read);
-            class = raise(class, found.locking && found.queries > 1, Class::Write);
+            class = raise(class, (found.locking && found.queries > 1) || found.sequence, Class::Write);
         }
     }
     raise(class, found.qualified, Class::Call)

@@ -158,7 +158,7 @@ impl Candidates {
     }
 }
 
-fn has_swe7_letters(text: &[u8]) -> bool {
+pub(super) fn has_swe7_letters(text: &[u8]) -> bool {
     text.iter().any(|byte| SWE7_LETTERS.contains(byte))
 }
 

@@ -24,14 +24,8 @@ impl Settings {
 pub(super) fn read(mut lexer: Lexer<'_>) -> Settings {
     let mut settings = Settings::default();
     let mut token = lexer.next();
-    if token.is_some_and(|token| lexer.is(&token, "PASSWORD")) {
-        settings.account = true;
-    }
-    if token.is_some_and(|token| lexer.is(&token, "DEFAULT")) {
-        let second = lexer.clone().next();
-        settings.account = second.is_some_and(|second| lexer.is(&second, "ROLE"));
-    }
     while let Some(first) = token.filter(|token| token.kind != SEMICOLON) {
+        settings.account |= concerns_account(&lexer, &first);
         let last = assignment(&mut lexer, first, &mut settings);
         token = match skip_to_comma(&mut lexer, last) {
             Some(_) => lexer.next(),
@@ -39,6 +33,12 @@ pub(super) fn read(mut lexer: Lexer<'_>) -> Settings {
         };
     }
     settings
+}
+
+/// PASSWORD and DEFAULT ROLE, which MariaDB also takes among other settings.
+fn concerns_account(lexer: &Lexer<'_>, first: &Token) -> bool {
+    let is_role = || lexer.clone().next().is_some_and(|second| lexer.is(&second, "ROLE"));
+    lexer.is(first, "PASSWORD") || (lexer.is(first, "DEFAULT") && is_role())
 }
 
 /// Reads one, from its first token. The result is the last token read.

@@ -3,9 +3,10 @@
 use super::keyword::Keyword;
 use super::reader::Reader;
 use super::readings::ModeChange;
-use super::{Doubts, NamedStatement, Source, TransactionEffect, program_body, set};
+use super::{Defines, Doubts, NamedStatement, Source, TransactionEffect, program_body, set};
+use crate::lexer::Position;
 use crate::starts::{SEMICOLON, Stored, skip_from, stored};
-use crate::{Class, Kind, Token};
+use crate::{Class, Kind, Server, Token};
 
 /// What the first words say. The rest of the statement can only make it stricter.
 #[derive(Debug, Clone)]
@@ -168,10 +169,12 @@ impl Reader<'_> {
             b"checksum" => Verb::new(Class::Read, Rest::Irrelevant, Some(first)),
             b"create" | b"drop" => self.create_or_drop(first),
             b"alter" => self.create(first),
-            b"truncate" | b"rename" | b"grant" | b"revoke" | b"install" | b"uninstall" | b"import" | b"clone"
-            | b"shutdown" | b"restart" | b"change" | b"optimize" | b"repair" => {
+            b"rename" => {
+                self.scan.defines = self.scan.defines.max(Defines::ViewsOrTriggers);
                 Verb::committing(Class::Ddl, Some(first))
             }
+            b"truncate" | b"grant" | b"revoke" | b"install" | b"uninstall" | b"import" | b"clone" | b"shutdown"
+            | b"restart" | b"change" | b"optimize" | b"repair" => Verb::committing(Class::Ddl, Some(first)),
             b"analyze" => return self.analyze(),
             b"check" | b"cache" | b"stop" => Verb::committing(Class::Write, Some(first)),
             b"load" => self.load(),
@@ -425,6 +428,13 @@ impl Reader<'_> {
 
     fn create(&mut self, first: Token) -> Verb {
         let (kind, last) = stored(&mut self.lexer, &first);
+        let defined = self.defined(kind, &first, last.as_ref());
+        self.scan.defines = self.scan.defines.max(defined);
+        if kind == Stored::Program && self.has_dollar_quotes() {
+            // Where a text in dollar quotes ends is not followed, and neither is what stands behind it.
+            self.rest_is_unseen = true;
+            return Verb { creates: true, ..Verb::committing(Class::Ddl, None) };
+        }
         let is_whole = |last: &Token| program_body::is_whole_text(last, self.lexer.clone());
         if kind == Stored::Program && last.as_ref().is_some_and(is_whole) {
             let end = self.lexer.by_ref().last().map(|token| token.end);
@@ -441,6 +451,31 @@ impl Reader<'_> {
         }
         let rest = if kind == Stored::Nothing { Rest::Definition } else { Rest::Irrelevant };
         Verb { creates: true, rest, ..Verb::committing(Class::Ddl, last) }
+    }
+
+    /// `last`: the kind of the object.
+    fn defined(&self, kind: Stored, first: &Token, last: Option<&Token>) -> Defines {
+        match kind {
+            Stored::Program if last.is_some_and(|last| self.lexer.is_any(last, &["TRIGGER", "EVENT"])) => {
+                Defines::ViewsOrTriggers
+            }
+            Stored::Program => Defines::Routines,
+            Stored::View => Defines::ViewsOrTriggers,
+            Stored::Nothing => {
+                let mut rest = self.lexer.clone().take_while(|token| token.kind != SEMICOLON);
+                let renames = self.lexer.is(first, "ALTER") && rest.any(|token| self.lexer.is(&token, "RENAME"));
+                if renames { Defines::ViewsOrTriggers } else { Defines::Nothing }
+            }
+        }
+    }
+
+    /// MySQL 9 takes `$tag$ … $tag$` for a string in the definition of a routine or library.
+    fn has_dollar_quotes(&self) -> bool {
+        let Position { offset, .. } = self.lexer.stands_at();
+        let rest = self.lexer.sql().get(offset..).unwrap_or_default();
+        let is_mariadb = matches!(self.lexer.mode().server, Server::MariaDb(_));
+        !is_mariadb
+            && memchr::memchr_iter(b'$', rest).any(|at| begins_dollar_quotes(rest.get(at..).unwrap_or_default()))
     }
 
     /// PREPARE name FROM 'text' | @variable | expression.
@@ -493,6 +528,7 @@ impl Reader<'_> {
             Some(inner) => {
                 self.change = ModeChange { sql_mode: true, charset: inner.charset };
                 self.scan.doubts |= inner.doubts;
+                self.scan.defines = self.scan.defines.max(inner.defines);
                 self.scan.classes = self.scan.classes.union(inner.classes);
                 self.scan.doubts |= Doubts::UNSEEN;
                 Verb {
@@ -521,4 +557,11 @@ impl Reader<'_> {
     fn statement_name(&mut self) -> Option<Token> {
         self.next().filter(|name| matches!(name.kind, Kind::Word | Kind::QuotedWord | Kind::String))
     }
+}
+
+/// `$$`, or a tag between two of them.
+fn begins_dollar_quotes(text: &[u8]) -> bool {
+    let tag = text.get(1..).unwrap_or_default();
+    let end = tag.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80));
+    end.is_some_and(|end| tag.get(end) == Some(&b'$'))
 }

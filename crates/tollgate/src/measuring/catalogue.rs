@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use admission::Gatekeeper;
-use catalog::Catalog;
 use config::Plan;
-use probes::CatalogueSettings;
+use probes::{CatalogueSeen, CatalogueSettings};
 use tokio::sync::watch;
 
 use crate::probe_settings::{endpoint, login};
@@ -22,11 +21,12 @@ pub(super) fn settings(plan: &Plan) -> Option<CatalogueSettings> {
 
 /// Publishes each snapshot for as long as it is polled.
 pub(super) async fn publish(settings: CatalogueSettings, keeper: Arc<Gatekeeper>) {
-    let (sender, mut snapshots) = watch::channel(Arc::new(Catalog::unknown()));
+    let (sender, mut snapshots) = watch::channel(CatalogueSeen::unknown());
     let reading = probes::watch_catalogue(settings, Arc::clone(keeper.catalog_wanted()), sender);
     let publishing = async {
         while snapshots.changed().await.is_ok() {
-            keeper.set_catalog(Arc::clone(&snapshots.borrow_and_update()));
+            let CatalogueSeen { catalog, from } = snapshots.borrow_and_update().clone();
+            keeper.set_catalog(catalog, from);
         }
     };
     tokio::select! {

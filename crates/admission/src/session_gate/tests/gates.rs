@@ -133,7 +133,7 @@ async fn rules_exempt_skip_and_set_thresholds() {
             "skips | user=skips | skip=replication_lag",
             "strict | user=strict | threshold=replication_lag:2",
             "loose | user=loose | threshold=replication_lag:10",
-            "heartbeat | table=heartbeat class=write | exempt",
+            "heartbeat | table=heartbeat class=write | exempt unknown=match",
         ],
     );
     let heartbeat = "REPLACE INTO heartbeat VALUES (1)";

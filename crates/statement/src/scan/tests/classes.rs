@@ -161,7 +161,7 @@ fn definitions_and_administration() {
                 "CREATE DEFINER=a@b TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END; COMMIT",
                 "ddl ends commits crosses",
             ),
-            ("CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ f('); COMMIT; $$", "ddl commits"),
+            ("CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ f('); COMMIT; $$", "ddl commits crosses lock"),
             ("IMPORT TABLE FROM 'x'", "ddl commits"),
             ("INSTALL PLUGIN x SONAME 'y'", "ddl commits"),
             ("CLONE LOCAL DATA DIRECTORY 'x'", "ddl commits"),
