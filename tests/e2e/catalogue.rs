@@ -161,7 +161,8 @@ fn later_objects_are_seen() {
         place.await_refusal(&tollgate, "SELECT id FROM @.made");
         let create = "CREATE PROCEDURE @.maker() CREATE VIEW @.called AS SELECT id FROM @.secret";
         assert_eq!(place.asks(&tollgate, create), Answer::Done);
-        assert_eq!(place.asks(&tollgate, "CALL @.maker()"), Answer::Done);
+        // What it does is known once the catalogue has been read.
+        wait_until("the procedure", || place.asks(&tollgate, "CALL @.maker()") == Answer::Done);
         place.await_refusal(&tollgate, "SELECT id FROM @.called");
         // On the server itself: by the timer.
         let tollgate = place.seeing("100ms", on_read);
@@ -169,6 +170,28 @@ fn later_objects_are_seen() {
         place.await_refusal(&tollgate, "SELECT id FROM @.direct");
         place.direct("CREATE OR REPLACE VIEW @.direct AS SELECT id FROM @.pub");
         wait_until("the changed view", || !place.is_refused(&tollgate, "SELECT id FROM @.direct"));
+    }
+}
+
+/// In the same packet, and in the next one, while the catalogue is not read again.
+#[test]
+fn objects_are_seen_from_their_definition_on() {
+    for server in servers() {
+        let place = Place::new(server, "cat_at_once");
+        let tollgate = place.seeing("1h", "match: { table: @.secret, class: read }");
+        let mut raw = Raw::login(tollgate.address, APP);
+        for at in 0..30 {
+            let ask =
+                |raw: &mut Raw, sql: &str| run(raw, &sql.replace('@', place.schema).replace('#', &at.to_string()));
+            assert_eq!(ask(&mut raw, "CREATE VIEW @.a# AS SELECT id FROM @.secret"), Answer::Done);
+            assert!(ask(&mut raw, "SELECT id FROM @.a#").is_refused(), "{:?}: the next packet", server.flavor());
+            let created = "CREATE FUNCTION @.f#() RETURNS INT DETERMINISTIC READS SQL DATA RETURN (SELECT COUNT(*) FROM @.secret)";
+            assert_eq!(ask(&mut raw, created), Answer::Done);
+            assert!(ask(&mut raw, "SELECT @.f#()").is_refused(), "{:?}: a function", server.flavor());
+            let both = "CREATE VIEW @.b# AS SELECT id FROM @.secret; SELECT id FROM @.b#";
+            assert!(ask(&mut raw, both).is_refused(), "{:?}: the same packet", server.flavor());
+            assert_eq!(ask(&mut raw, "SELECT id FROM @.pub"), Answer::Done, "other names are what they were");
+        }
     }
 }
 

@@ -44,9 +44,11 @@ enum Step {
     Prepare(&'static str),
     /// COM_STMT_EXECUTE of the last prepared statement.
     Execute,
+    /// COM_INIT_DB.
+    InitDb(&'static [u8]),
 }
 
-use Step::{Execute, Prepare, Query};
+use Step::{Execute, InitDb, Prepare, Query};
 
 struct Attempt {
     on: On,
@@ -140,6 +142,10 @@ impl Attempt {
                     raw.command(0x17, &[&statement.to_le_bytes()[..], &[0, 1, 0, 0, 0]].concat());
                     answer(raw)
                 }
+                InitDb(name) => {
+                    raw.command(0x02, name);
+                    answer(raw)
+                }
             };
         }
         last
@@ -150,9 +156,24 @@ impl Attempt {
             Query(sql) => sql[..sql.len().min(200)].escape_ascii().to_string(),
             Prepare(sql) => format!("COM_STMT_PREPARE {sql}"),
             Execute => "COM_STMT_EXECUTE".to_owned(),
+            InitDb(name) => format!("COM_INIT_DB {}", name.escape_ascii()),
         };
         self.steps.iter().map(shown).collect::<Vec<_>>().join(" | ")
     }
+}
+
+/// Lines of configuration for a probe user that sees the whole catalogue.
+macro_rules! seer {
+    () => {
+        "probe: { user: doubt_seer, password: probe-pw, catalogue_interval: 1h }\n"
+    };
+}
+use seer;
+
+fn grant_everything_to_seer(server: &Server) {
+    let sql = "CREATE USER IF NOT EXISTS doubt_seer@'%' IDENTIFIED BY 'probe-pw'; \
+               GRANT ALL PRIVILEGES ON *.* TO doubt_seer@'%'";
+    server.root_sql(sql).expect("a probe user");
 }
 
 /// Prepares a statement without parameters.

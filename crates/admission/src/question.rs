@@ -431,11 +431,13 @@ impl Behind {
             }
         }
         let is_same = calls.tables.is_empty() && matches!(tables.tables, Cow::Borrowed(_));
-        let called: Vec<&Table> = parsed.calls.iter().collect();
         let is_outdated = (catalog.is_known() && defines_here != Defines::Nothing)
-            || shared
-                .recent_changes()
-                .is_some_and(|changes| changes.concern(&tables, &calls, &called, !is_same || !called.is_empty()));
+            || shared.recent_changes().is_some_and(|changes| {
+                let called: Vec<&Table> = parsed.calls.iter().collect();
+                let is_expanded = !is_same || !called.is_empty();
+                let writes = writes || both.iter().any(|found| found.writes);
+                changes.concern(&tables, &calls, &called, is_expanded, writes)
+            });
         if is_outdated {
             // A name may stand for a view, a trigger or a routine that does anything.
             all.insert(Class::Call);

@@ -71,6 +71,7 @@ impl RecentChanges {
         calls: &Expansion<'_>,
         called: &[&Table],
         is_expanded: bool,
+        writes: bool,
     ) -> bool {
         let state = self.lock();
         let named = || {
@@ -80,6 +81,9 @@ impl RecentChanges {
         state.changes.iter().any(|change| {
             // Which routines are behind views and triggers is not told apart.
             let may_be_behind = change.defines == Defines::Routines && is_expanded;
+            if change.defines == Defines::Triggers && !writes {
+                return false;
+            }
             may_be_behind || change.names.as_ref().is_none_or(|names| named().any(|name| names.contains(name)))
         })
     }
@@ -126,9 +130,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn names_count_until_the_catalogue_is_read_after_the_end() {
         let changes = Arc::new(RecentChanges::default());
-        let concern = |name: &str| changes.concern(&touches(&[name]), &touches(&[]), &[], false);
+        let concern = |name: &str| changes.concern(&touches(&[name]), &touches(&[]), &[], false, false);
         assert!(!concern("v"));
-        let under_way = changes.begin(Defines::ViewsOrTriggers, names(&["v", "f"]));
+        let under_way = changes.begin(Defines::Views, names(&["v", "f"]));
         assert!(concern("v") && !concern("t"));
         assert!(changes.seen_from(Instant::now()), "it has not ended");
         tokio::time::advance(Duration::from_millis(1)).await;
@@ -145,10 +149,18 @@ mod tests {
     fn routines_may_be_behind_every_view() {
         let changes = Arc::new(RecentChanges::default());
         let _under_way = changes.begin(Defines::Routines, names(&["f"]));
-        let concern = |is_expanded| changes.concern(&touches(&["v"]), &touches(&[]), &[], is_expanded);
+        let concern = |is_expanded| changes.concern(&touches(&["v"]), &touches(&[]), &[], is_expanded, false);
         assert!(concern(true) && !concern(false));
         let f = Table { schema: None, name: "f".into() };
-        assert!(changes.concern(&touches(&[]), &touches(&[]), &[&f], false));
+        assert!(changes.concern(&touches(&[]), &touches(&[]), &[&f], false, false));
+    }
+
+    #[test]
+    fn triggers_are_behind_writes_only() {
+        let changes = Arc::new(RecentChanges::default());
+        let _under_way = changes.begin(Defines::Triggers, names(&["t", "copy"]));
+        let concern = |writes| changes.concern(&touches(&["t"]), &touches(&[]), &[], false, writes);
+        assert!(concern(true) && !concern(false));
     }
 
     #[test]
@@ -156,7 +168,7 @@ mod tests {
         let changes = Arc::new(RecentChanges::default());
         let many: Vec<String> = (0..=MOST_NAMES).map(|number| format!("v{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let _under_way = changes.begin(Defines::ViewsOrTriggers, names(&many));
-        assert!(changes.concern(&touches(&["t"]), &touches(&[]), &[], false));
+        let _under_way = changes.begin(Defines::Views, names(&many));
+        assert!(changes.concern(&touches(&["t"]), &touches(&[]), &[], false, false));
     }
 }

@@ -9,7 +9,7 @@ use ::rules::{Key, Rule, Share, Timestamp, UnknownTables};
 
 use crate::gate::Gate;
 use crate::plan::{ClientTls, ListenAddress, Plan, UpstreamTls};
-use crate::policy::{Defaults, HeartbeatWriters};
+use crate::policy::Defaults;
 use crate::tree::{At, KeyPath, Trouble};
 use crate::value::shown_duration;
 
@@ -83,10 +83,6 @@ fn unknown_tables(plan: &Plan, found: &mut Vec<Trouble>) {
             what,
             "add `probe:`, or write `unknown_tables: match` to take names as they are",
         ));
-    }
-    if plan.policy.heartbeat_writers.tables != HeartbeatWriters::default().tables {
-        let what = "without a probe user all tables are unknown and may be views, so writers of these are not exempt";
-        found.push(warning("heartbeat_writers.tables", what, "add `probe:`, or name the writers under `users`"));
     }
     let matches = |rule: &Rule| rule.unknown_tables == UnknownTables::Match && !favours(rule);
     for (index, _) in plan.policy.rules.iter().enumerate().filter(|(_, rule)| matches(rule)) {

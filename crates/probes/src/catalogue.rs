@@ -1,7 +1,7 @@
 //! The upstream's catalogue: what its views, routines and triggers touch.
 //!
 //! One query tells whether anything has changed since the last pass; only then are the rows read and the snapshot built
-//! anew. Both happen on a timer and after DDL or a CALL was seen, but at most once a second.
+//! anew. Both happen on a timer and after DDL or a CALL was seen, but at most for a tenth of the time.
 
 mod ask;
 mod privileges;
@@ -34,8 +34,9 @@ impl CatalogueSettings {
     pub const INTERVAL: Duration = Duration::from_secs(60);
 }
 
-/// Between two passes, however many requests there are.
-const SOONEST: Duration = Duration::from_secs(1);
+/// Between the beginnings of two passes, however many requests there are, and at least ten times what a pass takes: what was
+/// just defined is in doubt for as long.
+const SOONEST: Duration = Duration::from_millis(100);
 /// After a pass that failed.
 const RETRY: Duration = Duration::from_secs(5);
 /// The deadline of a pass: a catalogue of 100,000 objects takes longer than a sample.
@@ -89,9 +90,10 @@ pub async fn watch_catalogue(
                 settings.interval.min(RETRY)
             }
         };
+        let soonest = SOONEST.max(begun.elapsed() * 10);
         tokio::select! {
             () = sleep_until(begun + pause) => {}
-            () = wanted.notified() => sleep_until(begun + SOONEST.min(settings.interval)).await,
+            () = wanted.notified() => sleep_until(begun + soonest.min(settings.interval)).await,
         }
     }
 }

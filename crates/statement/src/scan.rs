@@ -147,8 +147,9 @@ impl ModeDependence {
 pub enum Defines {
     #[default]
     Nothing,
-    /// Also a new name for one of them.
-    ViewsOrTriggers,
+    Triggers,
+    /// Also new names for tables, which take their triggers along.
+    Views,
     Routines,
 }
 

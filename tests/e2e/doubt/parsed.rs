@@ -64,6 +64,8 @@ fn double_quoted_names_are_tables() {
         ),
         both("utf8mb4", &[Query(b"SET sql_mode = 'ANSI_QUOTES'; SELECT id MOD 2 FROM \"secret\"")]),
         mysql("big5", &[Query(b"SET sql_mode = 'ANSI_QUOTES'"), Query(b"SELECT * FROM \"secret\xA1\"")]),
+        // Under ANSI_QUOTES it would be two statements without a table.
+        both("utf8mb4", &[Query(b"SELECT\"\"AS\"\\\"/**/;--\nSELECT\"FROM secret")]),
     ];
     check("doubt_ansi", ATTEMPTS);
 }
@@ -128,4 +130,30 @@ fn names_outside_utf8_are_not_believed() {
         mysql("euckr", &[Query(b"SELECT * FROM secret\xA1")]),
     ];
     check("doubt_names", ATTEMPTS);
+}
+
+/// MariaDB's `\N` ends where it is two bytes long.
+#[test]
+fn escaped_null_hides_nothing() {
+    const ATTEMPTS: &[Attempt] = &[
+        mariadb(&[Query(b"SELECT v,\\NFROM secret")]),
+        mariadb(&[Query(b"SELECT \\NFROM pub JOIN secret ON \\NIS NULL")]),
+        mariadb(&[Query(b"SELECT \\N,\\NUNION SELECT id, v FROM secret")]),
+    ];
+    check("doubt_null", ATTEMPTS);
+}
+
+#[test]
+fn definitions_in_dollar_quotes_hide_nothing() {
+    const ATTEMPTS: &[Attempt] = &[
+        mysql(
+            "utf8mb4",
+            &[Query(b"CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ ' $$; SELECT * FROM secret; SELECT ' '")],
+        ),
+        mysql(
+            "utf8mb4",
+            &[Query(b"CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $tag$ ' $$ ' $tag$; SELECT * FROM secret -- '")],
+        ),
+    ];
+    check("doubt_dollars", ATTEMPTS);
 }

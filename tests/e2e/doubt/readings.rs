@@ -1,6 +1,6 @@
 //! Bytes that the server reads in more than one way (numbers 1, 3 and 5 of the list).
 
-use super::{Attempt, Group, Query, both, mariadb, servers};
+use super::{Attempt, Execute, Group, Prepare, Query, both, mariadb, mysql, servers};
 use crate::harness::Tollgate;
 
 const WRITES: &str = "heartbeat_writers: { tables: [@.heartbeat] }\nrules:\n\
@@ -214,4 +214,20 @@ const SPACES: &[Attempt] = &[
 fn space_of_character_set_ends_variable() {
     Group { schema: "doubt_space", yaml: EVERYTHING, control: "SELECT f()", harmless: "SELECT 1", attempts: SPACES }
         .run();
+}
+
+/// MySQL reads a prepared text again when a table has changed, in the mode of then.
+#[test]
+fn prepared_text_is_read_again() {
+    const AGAIN: super::Step = Prepare("SELECT id, 'a\\' FROM pub UNION SELECT id, 1 FROM secret -- ' FROM pub");
+    const CHANGE: super::Step = Query(b"ALTER TABLE pub COMMENT 'other'");
+    const MODE: super::Step = Query(b"SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    const BY_NAME: super::Step =
+        Query(b"PREPARE s FROM 'SELECT id, ''a\\\\'' FROM pub UNION SELECT id, 1 FROM secret -- '' FROM pub'");
+    const ATTEMPTS: &[Attempt] = &[
+        mysql("utf8mb4", &[AGAIN, MODE, CHANGE, Execute]),
+        mysql("utf8mb4", &[BY_NAME, MODE, CHANGE, Query(b"EXECUTE s")]),
+    ];
+    let (control, harmless) = ("SELECT * FROM secret", "SELECT * FROM pub");
+    Group { schema: "doubt_again", yaml: SECRET, control, harmless, attempts: ATTEMPTS }.run();
 }

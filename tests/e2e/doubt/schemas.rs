@@ -1,6 +1,6 @@
 //! Names whose schema changes within a packet, or between PREPARE and EXECUTE.
 
-use super::{Attempt, Execute, Group, Prepare, Query, both};
+use super::{Attempt, Execute, Group, InitDb, Prepare, Query, both, mysql};
 
 #[test]
 fn table_rule_follows_schema_changes() {
@@ -9,6 +9,9 @@ fn table_rule_follows_schema_changes() {
     const ATTEMPTS: &[Attempt] = &[
         both("utf8mb4", &[Query(b"USE doubt_names_other; SELECT * FROM secret")]),
         both("utf8mb4", &[Query(b"USE doubt_names_other"), Query(b"SELECT * FROM secret")]),
+        both("utf8mb4", &[InitDb(b"doubt_names_other"), Query(b"SELECT * FROM secret")]),
+        // MySQL reads up to the NUL, and MariaDB refuses the name.
+        mysql("utf8mb4", &[InitDb(b"doubt_names_other\0x"), Query(b"SELECT * FROM secret")]),
         both(
             "utf8mb4",
             &[

@@ -74,11 +74,6 @@ fn warnings() {
         &[("rules[0].match.table", "this exemption never applies"), ("probe", "without a probe user")],
     );
     check(&exemption(", unknown_tables: match"), &[("probe", "without a probe user")]);
-    check("heartbeat_writers: { tables: [a.b] }\n", &[]);
-    check(
-        "heartbeat_writers: { tables: [a.b] }\nprobe:\n",
-        &[("heartbeat_writers.tables", "not exempt"), ("probe", "without a probe user")],
-    );
     check("probe: { user: a, password: plain }\n", &[("probe.password", "every user of this machine")]);
 }
 

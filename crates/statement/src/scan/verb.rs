@@ -170,7 +170,7 @@ impl Reader<'_> {
             b"create" | b"drop" => self.create_or_drop(first),
             b"alter" => self.create(first),
             b"rename" => {
-                self.scan.defines = self.scan.defines.max(Defines::ViewsOrTriggers);
+                self.scan.defines = self.scan.defines.max(Defines::Views);
                 Verb::committing(Class::Ddl, Some(first))
             }
             b"truncate" | b"grant" | b"revoke" | b"install" | b"uninstall" | b"import" | b"clone" | b"shutdown"
@@ -457,14 +457,14 @@ impl Reader<'_> {
     fn defined(&self, kind: Stored, first: &Token, last: Option<&Token>) -> Defines {
         match kind {
             Stored::Program if last.is_some_and(|last| self.lexer.is_any(last, &["TRIGGER", "EVENT"])) => {
-                Defines::ViewsOrTriggers
+                Defines::Triggers
             }
             Stored::Program => Defines::Routines,
-            Stored::View => Defines::ViewsOrTriggers,
+            Stored::View => Defines::Views,
             Stored::Nothing => {
                 let mut rest = self.lexer.clone().take_while(|token| token.kind != SEMICOLON);
                 let renames = self.lexer.is(first, "ALTER") && rest.any(|token| self.lexer.is(&token, "RENAME"));
-                if renames { Defines::ViewsOrTriggers } else { Defines::Nothing }
+                if renames { Defines::Views } else { Defines::Nothing }
             }
         }
     }
