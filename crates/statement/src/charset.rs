@@ -300,4 +300,19 @@ mod tests {
         assert_eq!(Charset::of_collation(54), Charset::Unknown);
         assert_eq!(Charset::of_collation(8 + 1024), Charset::Latin);
     }
+
+    /// A server that does not have it takes its own default (checked).
+    #[test]
+    fn collations_of_the_other_server_are_unknown() {
+        let (mysql, mariadb) = (Server::MySql(90_704), Server::MariaDb(101_118));
+        for (collation, on_mysql, on_mariadb) in [
+            (45, Charset::Utf8, Charset::Utf8),
+            (255, Charset::Utf8, Charset::Unknown),
+            (248, Charset::Gb18030, Charset::Unknown),
+            (8 + 1024, Charset::Unknown, Charset::Latin),
+        ] {
+            assert_eq!(Charset::of_collation_on(mysql, collation), on_mysql, "{collation}");
+            assert_eq!(Charset::of_collation_on(mariadb, collation), on_mariadb, "{collation}");
+        }
+    }
 }

@@ -50,6 +50,8 @@ async fn commands_without_a_text() {
         (Command::FieldList, true),
         (Command::CreateDb, false),
         (Command::DropDb, false),
+        (Command::Shutdown, false),
+        (Command::Refresh, false),
         // Of a statement that nobody knows.
         (Command::StmtExecute, false),
         (Command::StmtBulkExecute, false),
