@@ -12,6 +12,7 @@ mod timestamp;
 
 mod ruleset;
 
+mod possible;
 mod query;
 
 mod judgement;

@@ -12,9 +12,10 @@ use crate::compiled::{CompiledRule, Hits};
 use crate::gates::GateNames;
 use crate::index::{Index, Lists};
 use crate::judgement::{Judgement, LoginJudgement};
+use crate::possible::PossibleClaim;
 use crate::query::{Query, Truth};
 use crate::rule::{Mode, Rule};
-use crate::specificity::{Claim, Exactness, PossibleClaim};
+use crate::specificity::{Claim, Exactness};
 use crate::standing::{LoginStanding, Standing};
 use crate::timestamp::Timestamp;
 
@@ -168,7 +169,7 @@ impl RuleSet {
         self.each_plain(&case, |found, mode| match found {
             Matched::Certain(_) => {}
             Matched::Possible(claim) => {
-                judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+                judgement = claim.stricter(&standing, std::mem::take(&mut judgement), mode);
             }
         });
         judgement
@@ -254,7 +255,7 @@ impl RuleSet {
         let claim = Claim { rule, exactness };
         let matched = match rule.fits_query(case.query) {
             Truth::Certain => Matched::Certain(claim),
-            Truth::Possible => Matched::Possible(PossibleClaim(claim)),
+            Truth::Possible => Matched::Possible(PossibleClaim::new(claim)),
             Truth::False => return None,
         };
         Some((matched, mode))

@@ -43,11 +43,6 @@ pub(crate) struct Claim<'a> {
     pub(crate) exactness: Exactness,
 }
 
-/// A rule that may match: in some reading of the statement, or one of several statements. It can make things stricter, and never
-/// favours, nor shields from what another rule says.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PossibleClaim<'a>(pub(crate) Claim<'a>);
-
 impl Claim<'_> {
     /// `Greater` if it owns the field rather than the other. Equal only to itself.
     pub(crate) fn compare(&self, other: &Claim<'_>, strictness: impl Fn(&CompiledRule) -> f64) -> Ordering {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use crate::compiled::CompiledRule;
 use crate::judgement::{Fields, Judgement, LoginJudgement};
 use crate::rule::{Mode, Origin};
-use crate::specificity::{self, Claim, PossibleClaim};
+use crate::specificity::{self, Claim};
 pub(crate) use gates::SkipSlot;
 use gates::ThresholdSlots;
 use limits::LimitSlots;
@@ -40,24 +40,6 @@ impl<'a> Standing<'a> {
         } else {
             self.warns = true;
         }
-    }
-
-    /// The stricter of a judgement and of what these owners would say if this rule matched too.
-    pub(crate) fn stricter_with(
-        &self,
-        judgement: Judgement<'a>,
-        claim: PossibleClaim<'a>,
-        mode: Mode,
-    ) -> Judgement<'a> {
-        let mut one = self.clone();
-        one.add(claim.0, mode);
-        let mut one = one.judgement();
-        if mode != Mode::Enforce {
-            // A rule that only warns changes nothing that is in force.
-            one.with_warned.get_or_insert_with(|| one.enforced.clone());
-            one.enforced = judgement.enforced.clone();
-        }
-        judgement.stricter(one)
     }
 
     /// Whether it would own something if it matched.

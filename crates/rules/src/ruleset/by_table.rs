@@ -8,9 +8,9 @@ use statement::Table;
 use super::{Case, Matched, RuleSet};
 use crate::compiled::CompiledRule;
 use crate::judgement::Judgement;
+use crate::possible::PossibleClaim;
 use crate::query::{Certainty, Query};
 use crate::rule::{Mode, UnknownTables};
-use crate::specificity::PossibleClaim;
 use crate::standing::Standing;
 use crate::tables::{fit_whole, may_fit_one};
 
@@ -23,11 +23,11 @@ impl RuleSet {
             return true;
         }
         let change = self.each_found_otherwise(case, |found, mode| {
-            let claim = match &found {
-                Matched::Certain(claim) => claim,
-                Matched::Possible(possible) => &possible.0,
+            let (rule, changes) = match &found {
+                Matched::Certain(claim) => (claim.rule, standing.would_change(claim, mode)),
+                Matched::Possible(claim) => (claim.rule(), claim.would_change(standing, mode)),
             };
-            let matters = (favour_matters || claim.rule.restricts()) && standing.would_change(claim, mode);
+            let matters = (favour_matters || rule.restricts()) && changes;
             if matters { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         change.is_break()
@@ -76,8 +76,8 @@ impl RuleSet {
                 Matched::Certain(claim) if may_fit_one(claim.rule, table, tables, schema, certainty) => {
                     one.add(claim, mode);
                 }
-                Matched::Possible(claim) if may_fit_one(claim.0.rule, table, tables, schema, certainty) => {
-                    judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+                Matched::Possible(claim) if may_fit_one(claim.rule(), table, tables, schema, certainty) => {
+                    judgement = claim.stricter(standing, std::mem::take(&mut judgement), mode);
                 }
                 Matched::Certain(_) | Matched::Possible(_) => {}
             });
@@ -97,13 +97,13 @@ impl RuleSet {
     ) -> Judgement<'s> {
         let mut alone = |found: Matched<'s>, mode| {
             let claim = match found {
-                Matched::Certain(claim) => PossibleClaim(claim),
+                Matched::Certain(claim) => PossibleClaim::new(claim),
                 Matched::Possible(claim) => claim,
             };
-            if !counts(claim.0.rule) {
+            if !counts(claim.rule()) {
                 return;
             }
-            judgement = standing.stricter_with(std::mem::take(&mut judgement), claim, mode);
+            judgement = claim.stricter(standing, std::mem::take(&mut judgement), mode);
         };
         let found: ControlFlow<()> = self.each_found_otherwise(case, |found, mode| {
             alone(found, mode);
