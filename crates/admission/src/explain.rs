@@ -14,12 +14,13 @@ use tokio::time::Instant;
 pub use at_gate::{AtGate, Concerns, Does, Measured};
 pub use ruling::{Lost, Place, Ruling, Then};
 
+use crate::decision::{self, Enforcing, Situation, decide};
 use crate::gatekeeper::Gatekeeper;
 use crate::login::Login;
 use crate::note;
 use crate::policy::Policy;
 use crate::port::{Client, Refusal, SessionState};
-use crate::question::{Question, TextQuestion};
+use crate::question::{Decidable, Question, TextQuestion};
 use crate::spoken;
 use crate::unit::{Bound, Turn, Unit};
 use crate::who::Who;
@@ -150,35 +151,37 @@ impl Gatekeeper {
             question.mind_gates();
         }
         let now = self.now();
-        let judgement = who.judge(&policy, &question, now);
-        let (enforced, warned) = policy.in_force(judgement);
-        let (enforced, warned) = if policy.is_idle() { Default::default() } else { (enforced, warned) };
+        let situation = Situation {
+            policy: &policy,
+            who: &who,
+            question: &question,
+            turn: &turn,
+            gates: self.gates.now(policy.gates.concerning(&who, &question)),
+            enforcing: Enforcing::AsConfigured,
+        };
+        let decision = decide(&situation, || now);
+        let owners = decision::judge(&situation, now).0;
+        let (enforced, with_warned) = (&owners.enforced, owners.with_warned());
         let bound = match &turn {
             Turn::Decide(bound) => *bound,
             Turn::GoesOnUnlessRuled => Bound::Locked,
             Turn::Free | Turn::GoesOn | Turn::Refused(_) => Bound::Full,
         };
         let tables = touched(&question);
-        let case = ruling::Case {
-            keeper: self,
-            policy: &policy,
-            turn: &turn,
-            bound,
-            now,
-            client: who.name(),
-            question: &question,
-        };
+        let case = ruling::Case { keeper: self, policy: &policy, turn: &turn, bound, now, client: who.name() };
         let seen = self.gates.seen();
         let at_gates = at_gate::AtGates { case: &case, who: &who, question: &question, seen: &seen };
-        let with_warned = warned.as_ref().unwrap_or(&enforced);
-        let gates = at_gates.all(&enforced, with_warned);
+        let gates = at_gates.all(enforced, with_warned);
         let in_force = gates.iter().filter(|gate| gate.mode == RuleMode::Enforce);
-        let (ruling, refusals) = case.ruling(&enforced, in_force.cloned().collect());
-        let would_be = case.ruling(with_warned, at_gates.all(with_warned, with_warned)).0;
+        let (ruling, refusals) = case.ruling(&decision, in_force.cloned().collect());
+        let all_enforced =
+            Situation { gates: situation.gates.all_enforced(), enforcing: Enforcing::Everything, ..situation };
+        let would_be = decide(&all_enforced, || now);
+        let would_be = case.ruling(&would_be, at_gates.all(with_warned, with_warned)).0;
         Explanation {
             judgements: judgements(&policy, &who, &question, now),
-            owners: Owned::of(&enforced, &policy),
-            warned: warned.as_ref().map(|warned| Owned::of(warned, &policy)),
+            owners: Owned::of(enforced, &policy),
+            warned: owners.warned.as_ref().map(|warned| Owned::of(warned, &policy)),
             gates,
             claimed: Arc::clone(&who.identities.claimed),
             trusted: who.identities.trusted.clone(),

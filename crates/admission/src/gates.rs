@@ -26,6 +26,7 @@ use rules::Mode;
 use statement::Class;
 use tokio::sync::Notify;
 
+use crate::decision::GatesNow;
 use crate::limits::{Limits, Slot};
 use crate::policy;
 
@@ -98,6 +99,12 @@ impl Gates {
     #[inline]
     pub(crate) fn warning(&self) -> u64 {
         self.warning.load(Ordering::Relaxed)
+    }
+
+    /// As they stand, to a statement that these concern.
+    #[inline]
+    pub(crate) fn now(&self, concerning: policy::Concerning) -> GatesNow {
+        GatesNow { concerning, restricting: self.restricting(), warning: self.warning() }
     }
 
     pub fn in_flight(&self) -> &Arc<InFlight> {

@@ -14,6 +14,7 @@ use rules::{Action, CompiledRule, Fields, RuleId};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::{Attempt, Step};
+use crate::decision::{Contest, Decision, Enforcing, Situation, decide};
 use crate::gatekeeper::Gatekeeper;
 use crate::limits::{Limits, Need, Places, Taken, Thing, Waiter, Waiting};
 use crate::policy::{Placed, Policy};
@@ -24,7 +25,7 @@ use crate::refusing::{Stopped, pause};
 use crate::room::{End, Seat};
 use crate::session_gate::Asker;
 use crate::stats::Effect;
-use crate::unit::Bound;
+use crate::unit::{Bound, Turn};
 use crate::warned::Passing;
 
 /// How long what was judged is believed: hours begin and end, and clocks are set.
@@ -41,7 +42,7 @@ pub(crate) struct Held {
     /// What the first judgement said.
     pub(crate) step: Step,
     /// Gates may hold it: it is no statement of a transaction that has written.
-    pub(crate) gated: bool,
+    pub(crate) is_gated: bool,
     /// What its unit has places under already.
     pub(crate) had: Had,
     /// The rules that have been counted for holding it.
@@ -169,32 +170,38 @@ impl Held {
         true
     }
 
-    fn judge<'p>(&self, policy: &'p Policy) -> (Fields<'p>, Option<Fields<'p>>) {
-        if policy.is_idle() {
-            return (Fields::default(), None);
-        }
-        policy.in_force(self.asker.who.judge(policy, &self.question, self.keeper.now()))
+    fn decide<'p>(&self, policy: &'p Policy) -> Decision<'p> {
+        let turn = if self.is_gated { Turn::Decide(self.attempt.bound()) } else { Turn::GoesOnUnlessRuled };
+        let (who, question) = (&self.asker.who, &self.question);
+        let gates = self.keeper.gates.now(policy.gates.concerning(who, question));
+        decide(&Situation { policy, who, question, turn: &turn, gates, enforcing: Enforcing::AsConfigured }, || {
+            self.keeper.now()
+        })
     }
 
     fn next(&mut self, known: Option<Step>, line: &mut Option<Line>) -> Next {
         let policy = Arc::clone(&self.policy);
-        let (fields, _) = self.judge(&policy);
+        let contest = match self.decide(&policy) {
+            Decision::Pass(_) => return Next::Pass(None),
+            Decision::PassCounted(owners) => return Next::Pass(self.force(policy.needs(&owners.enforced).collect())),
+            Decision::Reject(owners, _) => return Next::Stop(self.stopped(owners.enforced.share, Reason::Ratio)),
+            Decision::RejectAgain(_) => return Next::Stop(self.stopped(None, Reason::Transaction)),
+            Decision::Contest(contest) => contest,
+        };
+        let fields = &contest.owners.enforced;
         let now = Instant::now();
         let dice = &mut self.dice;
         let roll = &mut || dice.random();
-        if policy.rejects_certainly(&fields, &self.question) {
-            return Next::Stop(self.stopped(fields.share, Reason::Ratio));
-        }
         let step = known.unwrap_or_else(|| self.attempt.step(fields.share, &policy.defaults, now, roll));
         let (until, blamed, reason) = match step {
-            Step::Exempt => return Next::PassExempt(self.force(&self.needs(&policy, &fields))),
+            Step::Exempt => return Next::PassExempt(self.force(contest.needs(&policy))),
             Step::Refuse(reason) => return Next::Stop(self.stopped(fields.share, reason)),
             Step::Wait(until) => {
                 *line = None;
                 let rule = fields.share.map(|rule| rule.id.clone());
                 (until, rule, fields.share.map_or(Reason::Ratio, Reason::of_share))
             }
-            Step::Go => match self.stand_in_line(&policy, &fields, line, now) {
+            Step::Go => match self.stand_in_line(&policy, &contest, line, now) {
                 Ok((until, blocker)) => (until, Some(blocker.id().clone()), blocker.reason()),
                 Err(next) => return next,
             },
@@ -202,21 +209,16 @@ impl Held {
         if let Some(rule) = blamed {
             self.blame(&rule, reason);
         }
-        Next::Wait(self.believed(until, &fields, now))
+        Next::Wait(self.believed(until, fields, now))
     }
 
-    /// Everything that it needs besides luck, and does not have.
-    fn needs(&self, policy: &Policy, fields: &Fields<'_>) -> Vec<Need> {
+    /// Those that its unit has not got yet.
+    fn without_place(&self, mut needs: Vec<Need>) -> Vec<Need> {
         let has = |need: &Need| match &need.thing {
             Thing::Rule(rule) => self.had.limits.contains(rule),
             Thing::Gate(_) | Thing::Under(..) => false,
         };
-        let mut needs: Vec<Need> = policy.needs(fields).filter(|need| !has(need)).collect();
-        if self.gated && !policy.gates.is_empty() {
-            let concerning = policy.gates.concerning(&self.asker.who, &self.question).enforced;
-            let restricting = concerning & self.keeper.gates.restricting() != 0;
-            needs.extend(policy.gate_needs(fields, concerning, restricting));
-        }
+        needs.retain(|need| !has(need));
         needs
     }
 
@@ -224,12 +226,13 @@ impl Held {
     fn stand_in_line<'p>(
         &self,
         policy: &'p Policy,
-        fields: &Fields<'p>,
+        contest: &Contest<'p>,
         line: &mut Option<Line>,
         now: Instant,
     ) -> Result<(Instant, Blocker<'p>), Next> {
         let limits = &self.keeper.limits;
-        let needs = self.needs(policy, fields);
+        let fields = &contest.owners.enforced;
+        let needs = self.without_place(contest.needs(policy));
         if needs.is_empty() {
             return Err(Next::Pass(None));
         }
@@ -244,14 +247,14 @@ impl Held {
         }
         let Some((deadline, blocker)) = self.first_deadline(policy, fields, &needs) else {
             *line = None;
-            return Err(Next::Pass(self.force(&needs)));
+            return Err(Next::Pass(self.force(needs)));
         };
         match self.attempt.bound() {
             // What holds locks must finish.
             Bound::Locked if now >= deadline => {
                 self.asker.stats.overdrawn();
                 *line = None;
-                return Err(Next::Pass(self.force(&needs)));
+                return Err(Next::Pass(self.force(needs)));
             }
             Bound::Full | Bound::AfterReads | Bound::Brief
                 if self.is_rejected_by(blocker, policy) || now >= deadline =>
@@ -272,9 +275,9 @@ impl Held {
     }
 
     /// Counts it under the limits that it passes without waiting for: others wait for it.
-    fn force(&self, needs: &[Need]) -> Option<Taken> {
-        let is_limit = |need: &&Need| matches!(need.thing, Thing::Rule(_));
-        let limits: Vec<Need> = needs.iter().filter(is_limit).cloned().collect();
+    fn force(&self, needs: Vec<Need>) -> Option<Taken> {
+        let mut limits = self.without_place(needs);
+        limits.retain(|need| matches!(need.thing, Thing::Rule(_)));
         self.keeper.limits.force(&limits)
     }
 
@@ -338,32 +341,20 @@ impl Held {
 
     fn pass(&mut self, taken: Option<Taken>, exempt: bool) -> Permit {
         let policy = Arc::clone(&self.policy);
-        let (enforced, warned) = self.judge(&policy);
-        let warning = self.warning(&policy);
-        let shadow = if warned.is_some() || warning != 0 {
-            let passing = Passing {
-                keeper: &self.keeper,
-                policy: &policy,
-                stats: &self.asker.stats,
-                bound: self.attempt.bound(),
-                gates: warning,
-                had: &self.had.shadows,
-            };
-            let dice = &mut self.dice;
-            passing.warn(&enforced, warned.as_ref(), &mut || dice.random())
-        } else {
-            None
+        let shadow = match self.decide(&policy) {
+            Decision::Contest(contest) if contest.warns() => {
+                let passing =
+                    Passing { keeper: &self.keeper, policy: &policy, stats: &self.asker.stats, had: &self.had.shadows };
+                let dice = &mut self.dice;
+                passing.warn(&contest, &mut || dice.random())
+            }
+            Decision::Contest(_)
+            | Decision::Pass(_)
+            | Decision::PassCounted(_)
+            | Decision::Reject(..)
+            | Decision::RejectAgain(_) => None,
         };
         Permit::with(taken.into_iter().chain(shadow).collect(), exempt)
-    }
-
-    /// Gates that only warn and would stop it.
-    fn warning(&self, policy: &Policy) -> u64 {
-        let warning = self.keeper.gates.warning();
-        if !self.gated || warning == 0 {
-            return 0;
-        }
-        policy.gates.concerning(&self.asker.who, &self.question).warned & warning
     }
 }
 

@@ -13,6 +13,7 @@ pub mod port;
 // One session's verdicts, in their order.
 mod session_gate;
 
+mod decision;
 mod login;
 mod recent_changes;
 mod shared_catalog;

@@ -11,15 +11,18 @@ use statement::{Class, Classes, Defines, Doubts, Fingerprint, Fingerprints, Outc
 use crate::note::Note;
 use crate::shared_catalog::SharedCatalog;
 
+/// What a decision is about.
+pub(crate) trait Decidable: Query {
+    /// A gate may hold it, so that it matters to be exempt.
+    fn mind_gates(&self);
+}
+
 /// A question that can be kept for when it is asked again.
-pub(crate) trait Question: Query {
+pub(crate) trait Question: Decidable {
     fn keep(&self) -> KnownQuestion;
 
     /// `None` when the text was not seen, or when it holds several statements.
     fn known_fingerprint(&self) -> Option<Fingerprint>;
-
-    /// A gate may hold it, so that it matters to be exempt.
-    fn mind_gates(&self);
 
     /// Whether views, routines, triggers or tables may be others once it has run.
     fn may_change_catalog(&self) -> bool;
@@ -205,11 +208,13 @@ impl Query for TextQuestion<'_> {
     }
 }
 
-impl Question for TextQuestion<'_> {
+impl Decidable for TextQuestion<'_> {
     fn mind_gates(&self) {
         self.gated.set(true);
     }
+}
 
+impl Question for TextQuestion<'_> {
     fn keep(&self) -> KnownQuestion {
         KnownQuestion { facts: self.facts(), schema: kept(self.schema), behind: self.behind().clone() }
     }
@@ -308,11 +313,13 @@ impl Query for NotedQuestion<'_> {
     }
 }
 
-impl Question for NotedQuestion<'_> {
+impl Decidable for NotedQuestion<'_> {
     fn mind_gates(&self) {
         self.gated.set(true);
     }
+}
 
+impl Question for NotedQuestion<'_> {
     fn keep(&self) -> KnownQuestion {
         let facts = StatementFacts { classes: self.classes, ..self.note.statement.clone() };
         KnownQuestion { facts, schema: kept(self.schema), behind: self.behind().clone() }
@@ -343,6 +350,11 @@ impl KnownQuestion {
     pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
         self.facts.fingerprints.whole()
     }
+}
+
+impl Decidable for KnownQuestion {
+    /// Whatever its exemptions are, they are known.
+    fn mind_gates(&self) {}
 }
 
 impl Query for KnownQuestion {

@@ -3,8 +3,8 @@
 //! On the common path it scans the text once, sees that the policy is still the one it knows, judges with the
 //! candidates that it found before, and adds to two counters.
 
+mod act;
 mod asker;
-mod decide;
 mod named;
 mod running;
 mod under_way;
@@ -34,8 +34,8 @@ use crate::spoken;
 use crate::stats::Effect;
 use crate::unit::{Facts, Unit};
 
+use act::Action;
 use asker::Askers;
-use decide::Decision;
 use named::{Meaning, Named};
 use running::Running;
 use under_way::{Remembered, UnderWay};
@@ -200,7 +200,7 @@ impl State {
                 self.askers.of(keeper, policy, Some(said.with_query_attributes(pairs)))
             }
         };
-        let decision = Decision {
+        let action = Action {
             keeper,
             policy,
             asker,
@@ -214,7 +214,7 @@ impl State {
             leaves: Vec::new(),
             exempt: false,
         };
-        decision.decide(question)
+        action.run(question)
     }
 
     /// What is never delayed is the connection's, whoever its comments name.

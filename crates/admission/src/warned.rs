@@ -4,6 +4,7 @@ use rules::{CompiledRule, Fields, RuleId};
 use tokio::time::Instant;
 
 use crate::attempt::{Attempt, Step};
+use crate::decision::Contest;
 use crate::gatekeeper::Gatekeeper;
 use crate::limits::{Need, Slot, Taken, Thing};
 use crate::policy::Policy;
@@ -16,38 +17,30 @@ pub(crate) struct Passing<'a> {
     pub(crate) keeper: &'a Gatekeeper,
     pub(crate) policy: &'a Policy,
     pub(crate) stats: &'a ClientStats,
-    pub(crate) bound: Bound,
-    /// Gates that only warn, concern it and restrict something, a bit each.
-    pub(crate) gates: u64,
     /// Limits that only warn under which its unit counts already.
     pub(crate) had: &'a [RuleId],
 }
 
 impl Passing<'_> {
     /// Counts it once if a rule or a gate that only warns would have held or refused it. They count in pools of their own,
-    /// which never say no. Without `with_warned` no rule would have.
-    pub(crate) fn warn<'p>(
-        &self,
-        enforced: &Fields<'p>,
-        with_warned: Option<&Fields<'p>>,
-        roll: &mut dyn FnMut() -> f64,
-    ) -> Option<Taken> {
-        let all = with_warned.unwrap_or(enforced);
+    /// which never say no.
+    pub(crate) fn warn(&self, contest: &Contest<'_>, roll: &mut dyn FnMut() -> f64) -> Option<Taken> {
+        let (enforced, all) = (&contest.owners.enforced, contest.owners.with_warned());
         let share = all.share.filter(|rule| Some(*rule) != enforced.share);
-        let lost = share.and_then(|rule| self.would_lose(rule, roll));
+        let lost = share.and_then(|rule| self.would_lose(rule, contest.bound, roll));
         if let (Some(rule), Some(reason)) = (share, lost) {
             self.stats.by_rule(&rule.id, reason, Effect::Warned);
         }
-        let (taken, full) = self.join(enforced, all);
+        let (taken, full) = self.join(contest);
         if lost.is_some() || full {
             self.stats.warned();
         }
         taken
     }
 
-    fn would_lose(&self, rule: &CompiledRule, roll: &mut dyn FnMut() -> f64) -> Option<Reason> {
+    fn would_lose(&self, rule: &CompiledRule, bound: Bound, roll: &mut dyn FnMut() -> f64) -> Option<Reason> {
         let now = Instant::now();
-        match Attempt::new(now, self.bound).step(Some(rule), &self.policy.defaults, now, roll) {
+        match Attempt::new(now, bound).step(Some(rule), &self.policy.defaults, now, roll) {
             Step::Wait(_) | Step::Refuse(_) => Some(Reason::of_share(rule)),
             Step::Go | Step::Exempt => None,
         }
@@ -69,12 +62,13 @@ impl Passing<'_> {
         self.policy.needs(all).filter(counts).collect()
     }
 
-    fn join(&self, enforced: &Fields<'_>, all: &Fields<'_>) -> (Option<Taken>, bool) {
+    fn join(&self, contest: &Contest<'_>) -> (Option<Taken>, bool) {
+        let (enforced, all) = (&contest.owners.enforced, contest.owners.with_warned());
         if all.exempt() {
             return (self.count(enforced, all), false);
         }
         let mut needs = self.limits(enforced, all);
-        needs.extend(self.policy.gate_needs(all, self.gates, self.gates != 0));
+        needs.extend(self.policy.gate_needs(all, contest.warning, contest.warning != 0));
         if needs.is_empty() {
             return (None, false);
         }

@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::at_gate::{AtGate, Does};
 use crate::attempt::Attempt;
+use crate::decision::{Decision, Why};
 use crate::gatekeeper::Gatekeeper;
 use crate::policy::Policy;
 use crate::port::Refusal;
-use crate::question::TextQuestion;
 use crate::refusal::{Reason, Words, refusal};
 use crate::refusing::retry_after;
 use crate::unit::{Bound, Turn};
@@ -117,30 +117,34 @@ pub(super) struct Case<'a> {
     pub(super) bound: Bound,
     pub(super) now: Timestamp,
     pub(super) client: &'a str,
-    pub(super) question: &'a TextQuestion<'a>,
 }
 
 impl Case<'_> {
     /// `gates`: all that count.
-    pub(super) fn ruling(&self, fields: &Fields<'_>, mut gates: Vec<AtGate>) -> (Ruling, Refusals) {
-        let certain = fields.share.filter(|_| self.policy.rejects_certainly(fields, self.question));
-        if let Some(rule) = certain.filter(|_| !matches!(self.turn, Turn::Free | Turn::Refused(_))) {
-            let dice = Ruling::Dice {
-                rule: rule.id.clone(),
-                ratio: 1.0,
-                lost: Lost::Refused,
-                places: Vec::new(),
-                gates: Vec::new(),
-            };
-            return (dice, Refusals::new(self.rejection(rule, Reason::Ratio), None));
+    pub(super) fn ruling(&self, decision: &Decision<'_>, gates: Vec<AtGate>) -> (Ruling, Refusals) {
+        match decision {
+            Decision::Pass(Why::NeverDelayed) => (Ruling::NeverDelayed, Refusals::default()),
+            Decision::Pass(Why::GoesOn) | Decision::PassCounted(_) => (Ruling::GoesOn, Refusals::default()),
+            Decision::RejectAgain(refusal) => (Ruling::GoesOn, Refusals::new(Some((**refusal).clone()), None)),
+            Decision::Reject(owners, _) => self.reject(&owners.enforced),
+            Decision::Pass(Why::NoRule) => self.contest(&Fields::default(), gates),
+            Decision::Contest(contest) => self.contest(&contest.owners.enforced, gates),
         }
-        match self.turn {
-            Turn::Free => return (Ruling::NeverDelayed, Refusals::default()),
-            Turn::GoesOn => return (Ruling::GoesOn, Refusals::default()),
-            Turn::GoesOnUnlessRuled if !rules_writers(fields) => return (Ruling::GoesOn, Refusals::default()),
-            Turn::GoesOnUnlessRuled | Turn::Decide(_) => {}
-            Turn::Refused(refusal) => return (Ruling::GoesOn, Refusals::new(Some((**refusal).clone()), None)),
-        }
+    }
+
+    fn reject(&self, fields: &Fields<'_>) -> (Ruling, Refusals) {
+        let Some(rule) = fields.share else { return (Ruling::NoRule, Refusals::default()) };
+        let dice = Ruling::Dice {
+            rule: rule.id.clone(),
+            ratio: 1.0,
+            lost: Lost::Refused,
+            places: Vec::new(),
+            gates: Vec::new(),
+        };
+        (dice, Refusals::new(self.rejection(rule, Reason::Ratio), None))
+    }
+
+    fn contest(&self, fields: &Fields<'_>, mut gates: Vec<AtGate>) -> (Ruling, Refusals) {
         gates.retain(|gate| gate.does.restricts());
         let of_gate = self.refusal_of_gate(&gates);
         let places: Vec<Place> = fields.concurrency.iter().filter_map(|rule| self.place(rule)).collect();
@@ -232,10 +236,6 @@ impl Case<'_> {
         let words = Words { rule: &rule.id, reason, client: self.client, retry_after, id: 0 };
         Some(refusal(self.policy.defaults.error, &words))
     }
-}
-
-fn rules_writers(fields: &Fields<'_>) -> bool {
-    fields.share.is_some_and(|rule| rule.in_transaction != InTransaction::Pass)
 }
 
 impl fmt::Display for Ruling {

@@ -419,3 +419,5 @@ async fn owners_of_what_concerns_gates() {
     assert_eq!(owners("etl").skip_gates.as_deref(), Some("s"));
     assert_eq!(owners("etl").weight.as_deref(), Some("w"));
 }
+
+mod agreement;
