@@ -25,6 +25,7 @@ pub struct LoginRequest<'a> {
     pub max_packet: u32,
     pub charset: u8,
     pub filler: [u8; 23],
+    /// Without the quotes that the servers take off.
     pub user: &'a [u8],
     pub auth_response: &'a [u8],
     pub database: Option<&'a [u8]>,
@@ -79,7 +80,7 @@ impl SslRequest {
 impl<'a> LoginRequest<'a> {
     fn decode(start: SslRequest, mut fields: Fields<'a>) -> Result<Self, Malformed> {
         let SslRequest { capabilities, max_packet, charset, filler } = start;
-        let user = fields.nul_bytes()?;
+        let user = without_quotes(fields.nul_bytes()?);
         let auth_response = if capabilities.contains(Capabilities::PLUGIN_AUTH_LENENC_DATA) {
             fields.lenenc_bytes()?
         } else {
@@ -146,6 +147,11 @@ pub(crate) fn put_short_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&bytes[..length.into()]);
 }
 
+/// MySQL and MariaDB take a pair of quotes off the name in a login request, and of no other (checked): `'app'` is `app`.
+fn without_quotes(user: &[u8]) -> &[u8] {
+    user.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'")).unwrap_or(user)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +184,19 @@ mod tests {
             cut_everywhere(&payload, |cut| {
                 let _ = LoginPacket::decode(cut);
             });
+        }
+    }
+
+    #[test]
+    fn quotes_are_no_part_of_the_name() {
+        for (sent, known) in
+            [("'app'", "app"), ("app", "app"), ("''", ""), ("'", "'"), ("'app", "'app"), ("''app''", "'app'")]
+        {
+            let payload = hex(recorded::PYMYSQL_LOGIN);
+            let login = LoginRequest { user: sent.as_bytes(), ..login(&payload) };
+            let encoded = login.encode();
+            let LoginPacket::Login(decoded) = LoginPacket::decode(&encoded).unwrap() else { panic!("no login") };
+            assert_eq!(decoded.user, known.as_bytes(), "{sent}");
         }
     }
 

@@ -151,3 +151,18 @@ fn heartbeats_are_exempt_by_themselves() {
         assert_eq!(answer.is_refused(), refused, "{} {sql}: {answer:?}", login.user);
     }
 }
+
+/// The servers take the quotes off.
+#[test]
+fn login_name_in_quotes_is_the_same_user() {
+    let yaml =
+        "rules: [{ id: stop, match: { user: app }, do: { rejection_ratio: 1 }, action: reject, permanent: true }]\n";
+    for server in [primary(), sandbox::mariadb_shared().expect("a MariaDB")] {
+        let tollgate = Tollgate::start(&format!("{}{yaml}", crate::harness::upstream(server)));
+        let quoted = Login { user: "'app'", ..APP };
+        let mut direct = Raw::login(server.address(), quoted);
+        assert_eq!(direct.value("SELECT CURRENT_USER()").as_deref(), Some("app@%"), "{:?}", server.flavor());
+        let answer = super::run(&mut Raw::login(tollgate.address, quoted), "SELECT COUNT(*) FROM mysql.user");
+        assert!(answer.is_refused(), "{:?}: {answer:?}", server.flavor());
+    }
+}
