@@ -42,8 +42,8 @@ impl Note {
     /// Whether the facts hold in a session that would read the text in this mode. The server reads it again when a table has
     /// changed (checked on MySQL 9.7).
     #[inline]
-    pub(crate) fn holds_in(&self, mode: Mode) -> bool {
-        self.depends_on.holds_in(mode)
+    pub(crate) fn holds_in(&self, mode: Option<Mode>) -> bool {
+        mode.map_or_else(|| self.depends_on.is_none(), |mode| self.depends_on.holds_in(mode))
     }
 
     pub(crate) fn without_text(facts: Facts) -> Note {

@@ -104,8 +104,8 @@ pub struct Ask<'a> {
     pub note: Option<&'a Arc<Note>>,
     /// Query attributes, and how many parameters of the statement come before them.
     pub attributes: Option<(Parameters<'a>, usize)>,
-    /// How the server would read a text of this session now: it may read a prepared one again.
-    pub mode: Mode,
+    /// How the server would read a text of this session now, if that is known: it may read a prepared one again.
+    pub mode: Option<Mode>,
     pub session: SessionState,
 }
 

@@ -101,7 +101,7 @@ impl Stage {
     pub(crate) fn try_login(&self, who: &str) -> Result<Session, Refusal> {
         let who = Who::new(who);
         let gate = self.keeper.enter(&who.client())?;
-        let text = SessionText::new(Server::Unknown, who.charset, StatementsPerText::Several);
+        let text = SessionText::new(Server::Unknown, who.charset, StatementsPerText::Several, false);
         Ok(Session { gate, who, text, effect: TextEffect::default(), state: OUTSIDE, prepared: HashMap::new() })
     }
 
@@ -249,14 +249,14 @@ impl Session {
             sql: payload.get(query.sql_offset..).map(|sql| (sql, &scan)),
             note: None,
             attributes: query.attributes.map(|found| (found, 0)),
-            mode: self.text.mode(false),
+            mode: self.text.mode(),
             session: self.state,
         };
         self.gate.ask(&ask)
     }
 
     fn read(&self, sql: &[u8], source: Source) -> Scan {
-        self.text.read(sql, source, Part::Whole, false)
+        self.text.read(sql, source, Part::Whole)
     }
 
     /// Prepares it, unless it was, and asks for its execution.
@@ -281,7 +281,7 @@ impl Session {
             sql: None,
             note,
             attributes: None,
-            mode: self.text.mode(false),
+            mode: self.text.mode(),
             session: self.state,
         })
     }
@@ -347,7 +347,7 @@ impl Session {
 
     /// A server's answer that changed nothing of the session.
     pub(crate) fn answer_with(&mut self, succeeded: bool, rows: u64) {
-        self.text.settle(&std::mem::take(&mut self.effect), succeeded);
+        self.text.settle(&std::mem::take(&mut self.effect), succeeded, false);
         self.gate.settled(Outcome { succeeded, deadlocked: false, rows, session: self.state });
     }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::session::{Part, SessionText, Source, StatementsPerText};
-use statement::{Mode, Scan, Server};
+use statement::{Scan, Server};
 use tokio::io::AsyncWriteExt;
 use tracing::debug;
 use wire::{Capabilities, Command, ReplyShape, ReplyTracker, StatusFlags};
@@ -113,7 +113,9 @@ impl Session {
     fn new(shared: Arc<Shared>, logged_in: LoggedIn, entry: Entry) -> Session {
         let LoggedIn { client, upstream, facts, gate, status, slots } = logged_in;
         let server = server(&shared);
-        let mut text = SessionText::new(server, facts.charset, statements_per_text(facts.capabilities));
+        let no_backslash_escapes = status.contains(StatusFlags::NO_BACKSLASH_ESCAPES);
+        let statements = statements_per_text(facts.capabilities);
+        let mut text = SessionText::new(server, facts.charset, statements, no_backslash_escapes);
         text.begin(shared.upstream.beginning());
         Session {
             tracker: ReplyTracker::new(facts.capabilities, status),
@@ -236,16 +238,11 @@ impl Session {
         self.tracker.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES)
     }
 
-    #[inline]
-    fn mode(&self) -> Mode {
-        self.text.mode(self.no_backslash_escapes())
-    }
-
     /// Reads the text of a command, once.
     #[inline]
     fn read_text(&self, sql: &[u8], source: Source, whole: bool) -> Scan {
         let part = if whole { Part::Whole } else { Part::Beginning };
-        self.text.read(sql, source, part, self.no_backslash_escapes())
+        self.text.read(sql, source, part)
     }
 
     /// COM_QUIT went upstream; the server closes, and so do we.

@@ -4,6 +4,9 @@
 //! It knows no socket, no clock, no rule and no identity. Read [`SessionText`] first.
 #![forbid(unsafe_code)]
 
+mod escapes;
+
+use escapes::{Effect, Escapes, Known};
 use statement::locks::{LockEffects, LockKnowledge};
 use statement::{Charset, CharsetChange, Extent, Mode, Scan, Server};
 
@@ -15,8 +18,7 @@ pub struct SessionText {
     statements: StatementsPerText,
     locks: LockKnowledge,
     beginning: Beginning,
-    /// No reply has shown yet what the sql_mode is.
-    mode_is_unknown: bool,
+    escapes: Escapes,
 }
 
 /// How the server begins a session.
@@ -56,23 +58,36 @@ pub struct TextEffect {
     pub locks: LockEffects,
     charset: Option<CharsetChange>,
     fails_whole: bool,
+    escapes: Effect,
 }
 
 impl TextEffect {
     pub fn of(scan: &Scan) -> TextEffect {
-        TextEffect { locks: scan.locks, charset: scan.charset, fails_whole: scan.fails_whole() }
+        TextEffect {
+            locks: scan.locks,
+            charset: scan.charset,
+            fails_whole: scan.fails_whole(),
+            escapes: Effect::of(scan),
+        }
     }
 
     /// Nothing of the session changes.
     pub fn is_none(&self) -> bool {
-        self.charset.is_none() && self.locks.is_none()
+        self.charset.is_none() && self.locks.is_none() && matches!(self.escapes, Effect::Free | Effect::None)
     }
 }
 
 impl SessionText {
-    pub fn new(server: Server, charset: Charset, statements: StatementsPerText) -> SessionText {
+    /// `no_backslash_escapes`: what the status flags of the login's OK say.
+    pub fn new(
+        server: Server,
+        charset: Charset,
+        statements: StatementsPerText,
+        no_backslash_escapes: bool,
+    ) -> SessionText {
         let (locks, beginning) = (LockKnowledge::default(), Beginning::AsAsked);
-        SessionText { server, charset, statements, locks, beginning, mode_is_unknown: false }
+        let escapes = Escapes::new(Known::Is(no_backslash_escapes), no_backslash_escapes);
+        SessionText { server, charset, statements, locks, beginning, escapes }
     }
 
     /// What the server's settings do to a new session.
@@ -80,19 +95,20 @@ impl SessionText {
         self.beginning = beginning;
         if beginning == Beginning::Unknown {
             self.charset = Charset::Unknown;
-            self.mode_is_unknown = true;
+            self.escapes = Escapes::new(Known::NextShows, self.escapes.usual());
         }
     }
 
-    /// How a text of this session is read now, as far as it is known.
-    pub fn mode(&self, no_backslash_escapes: bool) -> Mode {
-        let charset = if self.mode_is_unknown { Charset::Unknown } else { self.charset };
-        Mode { no_backslash_escapes, server: self.server, charset, ..Mode::default() }
+    /// How a text of this session is read now. `None`: in several modes.
+    #[inline]
+    pub fn mode(&self) -> Option<Mode> {
+        let no_backslash_escapes = self.escapes.only()?;
+        Some(Mode { no_backslash_escapes, server: self.server, charset: self.charset, ..Mode::default() })
     }
 
-    /// Reads a text. `no_backslash_escapes` is what the status flags of the last reply said.
+    /// Reads a text.
     #[inline]
-    pub fn read(&self, sql: &[u8], source: Source, part: Part, no_backslash_escapes: bool) -> Scan {
+    pub fn read(&self, sql: &[u8], source: Source, part: Part) -> Scan {
         let extent = match (part, source, self.statements) {
             (Part::Whole, _, _) => Extent::Whole,
             (Part::Beginning, Source::Query, StatementsPerText::Several) => Extent::Cut,
@@ -101,23 +117,23 @@ impl SessionText {
             }
         };
         let mode = Mode {
-            no_backslash_escapes,
+            no_backslash_escapes: self.escapes.usual(),
             ansi_quotes: false,
             brackets: false,
             server: self.server,
             extent,
             charset: self.charset,
         };
-        if self.mode_is_unknown {
-            return statement::scan_in_any_mode(sql, mode);
+        if self.escapes.only().is_none() {
+            return statement::scan_in_any_sql_mode(sql, mode);
         }
         statement::scan(sql, mode)
     }
 
-    /// A text has been answered. An answer that is no error shows what the sql_mode is.
+    /// A text has been answered. `no_backslash_escapes`: what the status flags of the last reply that was no error say.
     #[inline]
-    pub fn settle(&mut self, effect: &TextEffect, succeeded: bool) {
-        self.mode_is_unknown &= !succeeded;
+    pub fn settle(&mut self, effect: &TextEffect, succeeded: bool, no_backslash_escapes: bool) {
+        self.escapes.settle(effect.escapes, succeeded, no_backslash_escapes);
         if !effect.locks.is_none() {
             self.locks.settle(effect.locks, succeeded);
         }
@@ -130,17 +146,21 @@ impl SessionText {
         }
     }
 
-    /// After COM_RESET_CONNECTION: the character set is the server's own default now.
-    pub fn reset(&mut self) {
-        self.locks.clear();
-        self.charset = Charset::Unknown;
-        self.begin(self.beginning);
+    /// After COM_RESET_CONNECTION: the character set is the server's own default now. Without an OK, nothing shows the sql_mode.
+    pub fn reset(&mut self, no_backslash_escapes: Option<bool>) {
+        self.begin_again(Charset::Unknown, no_backslash_escapes);
     }
 
     /// After COM_CHANGE_USER.
-    pub fn log_in(&mut self, charset: Charset) {
+    pub fn log_in(&mut self, charset: Charset, no_backslash_escapes: bool) {
+        self.begin_again(charset, Some(no_backslash_escapes));
+    }
+
+    fn begin_again(&mut self, charset: Charset, no_backslash_escapes: Option<bool>) {
         self.locks.clear();
         self.charset = charset;
+        let known = no_backslash_escapes.map_or(Known::NextShows, Known::Is);
+        self.escapes = Escapes::new(known, no_backslash_escapes.unwrap_or(self.escapes.usual()));
         self.begin(self.beginning);
     }
 

@@ -35,6 +35,7 @@ pub use literal::unquote;
 pub use normalize::normalize;
 pub use parse::{Outcome, ParseCache, Parsed, Table};
 pub use scan::{
-    Defines, Doubts, ModeDependence, NamedStatement, Scan, Source, TransactionEffect, scan, scan_in_any_mode,
+    Defines, Doubts, ModeDependence, NamedStatement, Scan, Source, SqlModeChange, TransactionEffect, scan,
+    scan_in_any_sql_mode,
 };
 pub use shape::Shapes;

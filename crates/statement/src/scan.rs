@@ -72,6 +72,10 @@ pub struct Scan {
     pub defines: Defines,
     /// What the text sets the client's character set to.
     pub charset: Option<CharsetChange>,
+    /// A SET sets several things.
+    sets_several: bool,
+    /// What it does to the session's sql_mode.
+    pub sql_mode: SqlModeChange,
     /// GET_LOCK, LOCK TABLES, FLUSH … WITH READ LOCK and the like: such a text is at least `write`.
     pub takes_lock: bool,
     /// What the text does to the locks that no status flag shows.
@@ -140,6 +144,22 @@ impl ModeDependence {
         self.charset.is_none_or(|charset| charset == mode.charset)
             && self.no_backslash_escapes.is_none_or(|escapes| escapes == mode.no_backslash_escapes)
     }
+
+    /// In every mode.
+    pub fn is_none(&self) -> bool {
+        *self == ModeDependence::default()
+    }
+}
+
+/// Routines may set the sql_mode too, but only for as long as they run (checked).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum SqlModeChange {
+    #[default]
+    None,
+    /// By a SET.
+    Set,
+    /// The text does not show it.
+    Unknown,
 }
 
 /// What a text defines that other statements may run.
@@ -202,10 +222,9 @@ fn finished(mut scan: Scan, sql: &[u8], mode: Mode) -> Scan {
     scan
 }
 
-/// Like [`scan`], where neither the sql_mode nor the character set is known.
-pub fn scan_in_any_mode(sql: &[u8], mode: Mode) -> Scan {
-    let mode = Mode { charset: Charset::Unknown, ..mode };
-    let candidates = Candidates::after(sql, mode, ModeChange::ANYTHING);
+/// Like [`scan`], where the sql_mode is not known.
+pub fn scan_in_any_sql_mode(sql: &[u8], mode: Mode) -> Scan {
+    let candidates = Candidates::after(sql, mode, ModeChange { sql_mode: true, charset: None });
     if candidates.number() == 1 {
         return scan(sql, mode);
     }
@@ -288,6 +307,8 @@ impl Scan {
             changes_schema: false,
             defines: Defines::Nothing,
             charset: None,
+            sets_several: false,
+            sql_mode: SqlModeChange::None,
             takes_lock: false,
             locks: LockEffects::default(),
             may_lock: false,
@@ -316,6 +337,8 @@ impl Scan {
             changes_schema: true,
             defines: Defines::Routines,
             charset: Some(CharsetChange::Unknown),
+            sets_several: true,
+            sql_mode: SqlModeChange::Unknown,
             takes_lock: true,
             may_lock: true,
             may_kill: true,
@@ -368,6 +391,8 @@ impl Scan {
         };
         self.prepares |= other.prepares;
         self.defines = self.defines.max(other.defines);
+        self.sets_several |= other.sets_several;
+        self.sql_mode = self.sql_mode.max(other.sql_mode);
         self.takes_lock |= other.takes_lock;
         self.may_lock |= other.may_lock;
         self.may_kill |= other.may_kill;
@@ -433,10 +458,10 @@ impl Scan {
     }
 
     /// Whether an error means that nothing of the text has had an effect. MariaDB has compound statements outside of routines,
-    /// and an unseen text may have been one.
+    /// and an unseen text may have been one. A SET of several things may have set some.
     pub fn fails_whole(&self) -> bool {
         let is_compound = self.classes.contains(Class::Unparsed) && !matches!(self.mode().server, Server::MySql(_));
-        !self.several && !is_compound && !matches!(self.readings, Readings::TooMany)
+        !self.several && !self.sets_several && !is_compound && !matches!(self.readings, Readings::TooMany)
     }
 
     /// What the facts of the text depend on, beside its bytes.

@@ -231,3 +231,54 @@ fn prepared_text_is_read_again() {
     let (control, harmless) = ("SELECT * FROM secret", "SELECT * FROM pub");
     Group { schema: "doubt_again", yaml: SECRET, control, harmless, attempts: ATTEMPTS }.run();
 }
+
+/// The status flag keeps what a routine, or SET STATEMENT, did to the sql_mode, and the servers restore the mode without it.
+#[test]
+fn flag_of_a_routine_is_not_believed() {
+    const NONE: super::Step = Query(b"CREATE PROCEDURE nb() SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    const SOME: super::Step = Query(b"CREATE PROCEDURE bs() SET sql_mode = ''");
+    const FUNCTION: super::Step = Query(
+        b"CREATE FUNCTION fnb() RETURNS INT DETERMINISTIC BEGIN SET sql_mode = 'NO_BACKSLASH_ESCAPES'; RETURN 1; END",
+    );
+    const SET: super::Step = Query(b"SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    const ESCAPED: super::Step = Query(b"SELECT 'a\\' , 1 -- ', v FROM secret");
+    const PLAIN: super::Step = Query(b"SELECT 'a\\', v FROM secret -- '");
+    const ATTEMPTS: &[Attempt] = &[
+        both("utf8mb4", &[NONE, Query(b"CALL nb()"), ESCAPED]),
+        both("utf8mb4", &[NONE, Query(b"CALL nb()"), Query(b"SELECT 1"), ESCAPED]),
+        both("utf8mb4", &[FUNCTION, Query(b"SELECT fnb()"), ESCAPED]),
+        both(
+            "utf8mb4",
+            &[
+                FUNCTION,
+                Query(b"CREATE VIEW vnb AS SELECT fnb()"),
+                Query(b"SELECT * FROM vnb"),
+                Query(b"DROP VIEW vnb"),
+                ESCAPED,
+            ],
+        ),
+        both("utf8mb4", &[SOME, SET, Query(b"CALL bs()"), PLAIN]),
+        // It fails in its second half.
+        mysql("utf8mb4", &[Query(b"SET sql_mode = 'NO_BACKSLASH_ESCAPES', gtid_next = 'x'"), PLAIN]),
+        mysql("utf8mb4", &[Query(b"SET NAMES gbk, gtid_next = 'x'"), Query(b"SELECT '\xBF\\' a, v FROM secret -- '")]),
+        // GLOBAL counts for the character set too.
+        mysql(
+            "gbk",
+            &[
+                Query(b"SET GLOBAL net_retry_count = 10, character_set_client = utf8mb4"),
+                Query(b"SELECT '\xBF\\' a, v FROM secret -- '"),
+            ],
+        ),
+        mariadb(&[
+            Query(b"SET NAMES gbk"),
+            Query(b"SET GLOBAL net_retry_count = 10, character_set_client = latin1"),
+            Query(b"SELECT '\xBF\\' a, v FROM secret -- '"),
+        ]),
+        mariadb(&[Query(b"SET STATEMENT sql_mode = 'NO_BACKSLASH_ESCAPES' FOR SELECT 1"), ESCAPED]),
+        mariadb(&[SET, Query(b"SET STATEMENT sql_mode = '' FOR DO 1"), PLAIN]),
+    ];
+    let yaml = "rules:\n\
+        - { id: stop, match: { table: @.secret }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";
+    let (control, harmless) = ("SELECT * FROM secret", "SELECT * FROM pub");
+    Group { schema: "doubt_flag", yaml, control, harmless, attempts: ATTEMPTS }.run();
+}

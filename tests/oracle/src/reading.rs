@@ -21,6 +21,7 @@ pub type TableName = (Option<String>, String);
 pub struct Session {
     server: Server,
     /// The status flag of the last reply.
+    /// What the last reply showed.
     pub no_backslash_escapes: bool,
     text: SessionText,
 }
@@ -74,7 +75,7 @@ impl Session {
     /// A session after its login, with utf8mb4. `version` is that of the greeting.
     pub fn new(version: &str) -> Session {
         let server = server(version);
-        let text = SessionText::new(server, Charset::Plain, StatementsPerText::Several);
+        let text = SessionText::new(server, Charset::Plain, StatementsPerText::Several, false);
         Session { server, no_backslash_escapes: false, text }
     }
 
@@ -85,12 +86,12 @@ impl Session {
     /// Takes up what a statement of the setup changes; all of them succeed.
     pub fn run(&mut self, sql: &[u8]) {
         let scan = self.scan(sql);
-        self.text.settle(&TextEffect::of(&scan), true);
+        self.text.settle(&TextEffect::of(&scan), true, self.no_backslash_escapes);
     }
 
     fn scan(&self, sql: &[u8]) -> Scan {
         let part = if sql.len() > INSPECTED { Part::Beginning } else { Part::Whole };
-        self.text.read(sql.get(..INSPECTED).unwrap_or(sql), Source::Query, part, self.no_backslash_escapes)
+        self.text.read(sql.get(..INSPECTED).unwrap_or(sql), Source::Query, part)
     }
 
     pub fn read(&self, packet: &[u8], answer: Answer) -> Reading {

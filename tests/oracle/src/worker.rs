@@ -224,9 +224,6 @@ impl Worker {
         let mut session = Session::new(&client.version);
         let setup = case.setup.sql();
         let mut begin = setup.join(";");
-        for sql in &setup {
-            session.run(sql.as_bytes());
-        }
         begin.push_str(if begin.is_empty() { "" } else { ";" });
         begin.push_str(&format!("DO '{BEGIN_MARK}'"));
         client.push(QUERY, begin.as_bytes());
@@ -249,6 +246,9 @@ impl Worker {
             bail!("setup failed: {code} {message}: {begin}");
         }
         session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
+        for sql in &setup {
+            session.run(sql.as_bytes());
+        }
         let replies = match case.protocol {
             Protocol::Text => vec![client.read_reply(Shape::Results)?],
             Protocol::Prepared => self.execute(&end)?,

@@ -121,8 +121,8 @@ impl Session {
         }
         open(&keeper);
         let mut gate = keeper.enter(&client(row.user)).unwrap();
-        let text = SessionText::new(Server::Unknown, Charset::Plain, StatementsPerText::Several);
-        let prepared = text.read(row.sql.as_bytes(), Source::Prepare, Part::Whole, false);
+        let text = SessionText::new(Server::Unknown, Charset::Plain, StatementsPerText::Several, false);
+        let prepared = text.read(row.sql.as_bytes(), Source::Prepare, Part::Whole);
         let note = (row.way == Way::Prepared).then(|| gate.note(row.sql.as_bytes(), &prepared));
         Session { gate, row, note, text, payload: [b"\x03", row.sql.as_bytes()].concat() }
     }
@@ -131,7 +131,7 @@ impl Session {
     pub(crate) fn ask(&mut self) {
         let text = self.note.is_none();
         let sql = self.payload.get(1..).filter(|_| text);
-        let scan = sql.map(|sql| self.text.read(black_box(sql), Source::Query, Part::Whole, false));
+        let scan = sql.map(|sql| self.text.read(black_box(sql), Source::Query, Part::Whole));
         let ask = Ask {
             client: client(self.row.user),
             command: if text { Command::Query } else { Command::StmtExecute },
@@ -139,7 +139,7 @@ impl Session {
             sql: sql.zip(scan.as_ref()),
             note: self.note.as_ref(),
             attributes: None,
-            mode: self.text.mode(false),
+            mode: self.text.mode(),
             session: OUTSIDE,
         };
         let verdict = self.gate.ask(black_box(&ask));

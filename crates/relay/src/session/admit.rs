@@ -74,7 +74,7 @@ impl Session {
             sql: reading.sql_offset.and_then(|offset| payload.get(offset..)).zip(self.scan.as_ref()),
             note: prepared.and_then(|prepared| prepared.note.as_ref()),
             attributes,
-            mode: self.mode(),
+            mode: self.text.mode(),
             session,
         })
     }

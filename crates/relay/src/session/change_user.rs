@@ -88,13 +88,13 @@ impl Session {
             None => return Ok(Flow::Continue),
         };
         self.statements.clear();
-        self.text.log_in(facts.charset);
         if let Some(slot) = slot {
             self.slots.1 = slot;
         }
         if let Ok(decoded) = OkPacket::decode(&ok, self.capabilities()) {
             self.tracker.status = decoded.status;
         }
+        self.text.log_in(facts.charset, self.no_backslash_escapes());
         self.facts = facts;
         if let Err(Refusal { code, sqlstate, message }) = self.gate.changed_user(&self.facts.client()) {
             // Somebody took the last place meanwhile. The upstream has changed the user already.
@@ -127,7 +127,7 @@ impl Session {
             Err(ExchangeEnd::Denied) => {
                 // MySQL closes; MariaDB gives back the old user, but has ended all that the session had before it asked.
                 self.statements.clear();
-                self.text.reset();
+                self.text.reset(None);
                 self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
                 self.under_way = None;
                 Ok(None)

@@ -34,15 +34,15 @@ impl Session {
                         prepared.kept_types = None;
                     }
                 }
-                self.text.settle(&reading.effect, succeeded);
+                self.text.settle(&reading.effect, succeeded, self.no_backslash_escapes());
             }
             Command::ResetConnection if succeeded => {
                 self.statements.clear();
-                self.text.reset();
+                self.text.reset(Some(self.no_backslash_escapes()));
                 self.gate.reset();
             }
             Command::SetOption if succeeded => self.settle_option(reading),
-            Command::Query => self.text.settle(&reading.effect, succeeded),
+            Command::Query => self.text.settle(&reading.effect, succeeded, self.no_backslash_escapes()),
             _ => {}
         }
         self.tell_gate();

@@ -3,7 +3,9 @@
 use super::body::{self, Found, Start};
 use super::readings::{Candidates, ModeChange};
 use super::verb::{Rest, Verb};
-use super::{CharsetChange, Class, Classes, Defines, Doubts, Met, Mode, Position, Scan, Shapes, TransactionEffect};
+use super::{
+    CharsetChange, Class, Classes, Defines, Doubts, Met, Mode, Position, Scan, Shapes, SqlModeChange, TransactionEffect,
+};
 use crate::literal::unescaped;
 use crate::starts::SEMICOLON;
 use crate::{Extent, Lexer, Server, Token};
@@ -212,6 +214,7 @@ impl<'a> Reader<'a> {
     pub(super) fn may_do_anything(&mut self) {
         self.change = ModeChange::ANYTHING;
         self.scan.charset = Some(CharsetChange::Unknown);
+        self.scan.sql_mode = SqlModeChange::Unknown;
         self.scan.changes_schema = true;
         self.scan.schema = None;
     }
@@ -296,6 +299,7 @@ impl<'a> Reader<'a> {
                 scan.commits_implicitly = true;
                 scan.changes_schema = true;
                 scan.charset = Some(CharsetChange::Unknown);
+                scan.sql_mode = SqlModeChange::Unknown;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What a SET sets, as far as it changes how the session's further bytes are read, or its transaction.
 
 use crate::starts::SEMICOLON;
-use crate::{CharsetChange, Kind, Lexer, Token};
+use crate::{CharsetChange, Kind, Lexer, SqlModeChange, Token};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settings {
@@ -9,13 +9,23 @@ pub(super) struct Settings {
     pub(super) account: bool,
     pub(super) autocommit: Option<bool>,
     pub(super) charset: Option<CharsetChange>,
-    pub(super) sql_mode: bool,
+    pub(super) sql_mode: Option<SqlModeChange>,
+    /// It sets more than one thing, one by one: if one fails, those before it stay (checked on MySQL 9.7).
+    pub(super) several: bool,
+}
+
+/// Of one assignment. A word for it also counts for those behind it that have none (checked).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Session,
+    /// GLOBAL or PERSIST stands before it, or before one in front of it.
+    Other,
 }
 
 impl Settings {
     /// The server drops bytes that are no characters, so the name may be that of any variable.
     fn may_be_any(&mut self) {
-        self.sql_mode = true;
+        self.sql_mode = Some(SqlModeChange::Unknown);
         self.charset = Some(CharsetChange::Unknown);
     }
 }
@@ -24,11 +34,15 @@ impl Settings {
 pub(super) fn read(mut lexer: Lexer<'_>) -> Settings {
     let mut settings = Settings::default();
     let mut token = lexer.next();
+    let mut scope = Scope::Session;
     while let Some(first) = token.filter(|token| token.kind != SEMICOLON) {
         settings.account |= concerns_account(&lexer, &first);
-        let last = assignment(&mut lexer, first, &mut settings);
+        let last = assignment(&mut lexer, first, &mut scope, &mut settings);
         token = match skip_to_comma(&mut lexer, last) {
-            Some(_) => lexer.next(),
+            Some(_) => {
+                settings.several = true;
+                lexer.next()
+            }
             None => None,
         };
     }
@@ -42,11 +56,14 @@ fn concerns_account(lexer: &Lexer<'_>, first: &Token) -> bool {
 }
 
 /// Reads one, from its first token. The result is the last token read.
-fn assignment(lexer: &mut Lexer<'_>, first: Token, settings: &mut Settings) -> Option<Token> {
+fn assignment(lexer: &mut Lexer<'_>, first: Token, scope: &mut Scope, settings: &mut Settings) -> Option<Token> {
     let mut token = first;
     let mut session = true;
+    let mut is_inherited = *scope == Scope::Other;
     if lexer.is_any(&token, &["SESSION", "LOCAL", "GLOBAL", "PERSIST", "PERSIST_ONLY"]) {
         session = lexer.is_any(&token, &["SESSION", "LOCAL"]);
+        *scope = if session { Scope::Session } else { Scope::Other };
+        is_inherited = false;
         token = lexer.next()?;
     }
     if lexer.is_any(&token, &["NAMES", "CHARSET"]) {
@@ -63,6 +80,7 @@ fn assignment(lexer: &mut Lexer<'_>, first: Token, settings: &mut Settings) -> O
     let mut next = lexer.next()?;
     while next.kind == Kind::Symbol(b'.') {
         session &= !is_any(name, &["GLOBAL", "PERSIST", "PERSIST_ONLY"]);
+        is_inherited &= !is_any(name, &["SESSION", "LOCAL"]);
         let member = lexer.next()?;
         if !lexer.mode().charset.keeps_name(lexer.text(&member)) {
             settings.may_be_any();
@@ -78,9 +96,13 @@ fn assignment(lexer: &mut Lexer<'_>, first: Token, settings: &mut Settings) -> O
         return Some(next);
     }
     if is_any(name, &["SQL_MODE"]) {
-        settings.sql_mode = true;
+        settings.sql_mode = Some(if is_inherited { SqlModeChange::Unknown } else { SqlModeChange::Set });
     } else if is_any(name, &["CHARACTER_SET_CLIENT"]) {
-        return charset(lexer, settings);
+        let last = charset(lexer, settings);
+        if is_inherited {
+            settings.charset = Some(CharsetChange::Unknown);
+        }
+        return last;
     } else if is_any(name, &["AUTOCOMMIT"]) {
         let value = lexer.next()?;
         settings.autocommit = Some(!is_any(bare(lexer.text(&value)), &["0", "OFF", "FALSE"]));

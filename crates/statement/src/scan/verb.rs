@@ -268,7 +268,11 @@ impl Reader<'_> {
         if settings.account {
             return Ok(Verb::committing(Class::Ddl, second));
         }
-        self.change.sql_mode |= settings.sql_mode;
+        self.scan.sets_several |= settings.several;
+        if let Some(change) = settings.sql_mode {
+            self.change.sql_mode = true;
+            self.scan.sql_mode = self.scan.sql_mode.max(change);
+        }
         if let Some(charset) = settings.charset {
             self.change.charset = Some(charset);
             self.scan.charset = Some(charset);
@@ -529,6 +533,7 @@ impl Reader<'_> {
                 self.change = ModeChange { sql_mode: true, charset: inner.charset };
                 self.scan.doubts |= inner.doubts;
                 self.scan.defines = self.scan.defines.max(inner.defines);
+                self.scan.sql_mode = inner.sql_mode;
                 self.scan.classes = self.scan.classes.union(inner.classes);
                 self.scan.doubts |= Doubts::UNSEEN;
                 Verb {

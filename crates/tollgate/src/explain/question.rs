@@ -90,13 +90,13 @@ impl Question {
             attributes: &self.attrs,
             database: self.schema.as_deref().map(str::as_bytes),
         };
-        let session = SessionText::new(Server::Unknown, self.charset, StatementsPerText::Several);
+        let session = SessionText::new(Server::Unknown, self.charset, StatementsPerText::Several, false);
         let whole = self.sql.as_bytes();
         let (sql, part) = match whole.get(..self.inspected) {
             Some(beginning) if beginning.len() < whole.len() => (beginning, Part::Beginning),
             Some(_) | None => (whole, Part::Whole),
         };
-        let scan = session.read(sql, Source::Query, part, false);
+        let scan = session.read(sql, Source::Query, part);
         keeper.explain(&client, sql, &scan, self.session, &self.query_attrs)
     }
 }

@@ -59,7 +59,7 @@ fn ask(gate: &mut dyn Gate, user: &str, statements: usize) {
             sql: payload.get(1..).map(|sql| (sql, &scan)),
             note: None,
             attributes: None,
-            mode: statement::Mode::default(),
+            mode: Some(statement::Mode::default()),
             session: SESSION,
         });
         match verdict {

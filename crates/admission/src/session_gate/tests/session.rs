@@ -102,7 +102,7 @@ async fn a_text_that_was_cut() {
             sql: Some((sql.as_bytes(), &scan)),
             note: None,
             attributes: None,
-            mode: statement::Mode::default(),
+            mode: Some(statement::Mode::default()),
             session: session.state,
         };
         session.gate.ask(&ask)
