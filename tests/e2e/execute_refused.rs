@@ -30,7 +30,7 @@ impl Decides for RefuseExecutions {
             let message = "a budget is used up [tollgate]".to_owned();
             return Verdict::Refuse(Refusal { code: 1226, sqlstate: *b"HY000", message });
         }
-        Verdict::Pass(Permit::free())
+        Verdict::Pass(Permit::without_reply())
     }
 }
 

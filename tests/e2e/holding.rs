@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use admission::port::{Ask, Permit, Verdict};
+use admission::port::{Account, Ask, Outcome, Permit, Verdict};
 use relay::counters::Counter;
 use sandbox::{APP, MONITOR, Server};
 use tokio::sync::oneshot;
@@ -19,8 +19,16 @@ pub(crate) struct Gate {
 
 struct Out(Arc<AtomicUsize>);
 
-impl Drop for Out {
-    fn drop(&mut self) {
+impl Account for Out {
+    fn blocked_on_client(&self) {}
+
+    fn resumed(&self) {}
+
+    fn settle(&self, _outcome: Outcome) {
+        self.abandon();
+    }
+
+    fn abandon(&self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
@@ -28,7 +36,7 @@ impl Drop for Out {
 impl Gate {
     fn permit(out: &Arc<AtomicUsize>) -> Permit {
         out.fetch_add(1, Ordering::SeqCst);
-        Permit::holding(Box::new(Out(Arc::clone(out))))
+        Permit::new(Arc::new(Out(Arc::clone(out))))
     }
 
     pub(crate) fn permits(&self) -> usize {

@@ -23,7 +23,7 @@ use crate::question::KnownQuestion;
 use crate::refusal::Reason;
 use crate::refusing::{Stopped, pause};
 use crate::room::{End, Seat};
-use crate::session_gate::Asker;
+use crate::session_gate::{AdmittedSession, Asker, Granted};
 use crate::stats::Effect;
 use crate::unit::{Bound, Turn};
 use crate::warned::Passing;
@@ -48,6 +48,8 @@ pub(crate) struct Held {
     /// The rules that have been counted for holding it.
     pub(crate) blamed: Vec<(RuleId, Reason)>,
     pub(crate) dice: SmallRng,
+    /// To which what it gets belongs.
+    pub(crate) session: Arc<AdmittedSession>,
     pub(crate) seat: Seat,
 }
 
@@ -112,9 +114,9 @@ impl Blocker<'_> {
 /// Cancel safe: dropped, it was never there.
 pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
     match held.wait().await {
-        Ok(permit) => {
+        Ok(granted) => {
             held.seat.ends(End::Passed);
-            Ok(permit)
+            Ok(held.session.grant(granted))
         }
         Err(stopped) => {
             let fingerprint = held.question.fingerprint();
@@ -122,6 +124,7 @@ pub(crate) async fn hold(mut held: Held) -> Result<Permit, Refusal> {
             held.seat.ends(End::Rejected);
             let wanted = pause(&held.policy.defaults, &mut held.dice);
             sleep(held.attempt.pause(wanted, Instant::now())).await;
+            held.session.refuse(&refusal);
             Err(refusal)
         }
     }
@@ -136,7 +139,7 @@ enum Next {
 }
 
 impl Held {
-    async fn wait(&mut self) -> Result<Permit, Stopped> {
+    async fn wait(&mut self) -> Result<Granted, Stopped> {
         let mut changes = self.keeper.changes();
         let mut line = None;
         let mut first = Some(self.step);
@@ -339,7 +342,7 @@ impl Held {
         Stopped::by(rule, reason, self.keeper.now())
     }
 
-    fn pass(&mut self, taken: Option<Taken>, exempt: bool) -> Permit {
+    fn pass(&mut self, taken: Option<Taken>, exempt: bool) -> Granted {
         let policy = Arc::clone(&self.policy);
         let shadow = match self.decide(&policy) {
             Decision::Contest(contest) if contest.warns() => {
@@ -354,7 +357,7 @@ impl Held {
             | Decision::Reject(..)
             | Decision::RejectAgain(_) => None,
         };
-        Permit::with(taken.into_iter().chain(shadow).collect(), exempt)
+        Granted { taken: taken.into_iter().chain(shadow).collect(), exempt }
     }
 }
 

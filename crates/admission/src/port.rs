@@ -1,7 +1,7 @@
 //! What stands between a command and the upstream, as the relay sees it.
 //!
 //! The session asks for every command that has a reply. Only a [`Permit`] lets it be forwarded: the function that
-//! writes to the upstream takes one by value, and keeps it until the reply has ended.
+//! writes to the upstream takes one by value, and keeps it until the reply has ended, which settles it.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use statement::{Mode, Scan};
 use wire::{Command, Parameters};
 
-use crate::limits::Taken;
 use crate::note::Note;
 
 /// Decides who gets in, and gives everyone who does a gate.
@@ -42,28 +41,6 @@ pub trait Gate: Send + fmt::Debug {
     fn note(&mut self, sql: &[u8], scan: &Scan) -> Arc<Note> {
         let _ = (sql, scan);
         Arc::new(Note::unknown())
-    }
-
-    /// A hold has ended with this permit; the gate may keep for longer what is in it.
-    fn granted(&mut self, permit: Permit) -> Permit {
-        permit
-    }
-
-    /// A hold has ended in a refusal, which the client is about to get. KILL counts as none.
-    fn refused(&mut self, refusal: &Refusal) {
-        let _ = refusal;
-    }
-
-    /// The upstream waits, because the client does not read, or does not send the rest: what runs at the client's pace does not count as
-    /// running.
-    fn blocked_on_client(&mut self) {}
-
-    /// The client has sent the rest, and the upstream may only now begin.
-    fn resumed(&mut self) {}
-
-    /// The reply to the last command that was asked for has ended.
-    fn settled(&mut self, outcome: Outcome) {
-        let _ = outcome;
     }
 
     /// COM_RESET_CONNECTION succeeded.
@@ -148,28 +125,64 @@ impl fmt::Debug for Verdict {
     }
 }
 
-/// The right to forward one command. Dropping it gives back what it took.
+/// Where a command is counted for as long as it runs.
+pub trait Account: Send + Sync {
+    /// The upstream waits, because the client does not read, or does not send the rest: what runs at the client's pace does not count as
+    /// running.
+    fn blocked_on_client(&self);
+
+    /// The client has sent the rest, and the upstream may only now begin.
+    fn resumed(&self);
+
+    /// The reply has ended.
+    fn settle(&self, outcome: Outcome);
+
+    /// Nobody will see the reply end.
+    fn abandon(&self);
+}
+
+/// The right to forward one command, with everything that it took: given back when the reply settles it, or when it is dropped.
 #[must_use = "a permit is used up by forwarding with it"]
 pub struct Permit {
-    /// Under limits and at gates; a session's gate keeps each for as long as it is needed.
-    pub(crate) taken: Vec<Taken>,
-    /// It passes by an exemption, so what it locks earns nothing.
-    pub(crate) exempt: bool,
-    /// Whatever gives back in its own `Drop`; nothing for a free pass, so that passing allocates nothing.
-    _held: Option<Box<dyn Send>>,
+    account: Option<Arc<dyn Account>>,
 }
 
 impl Permit {
-    pub fn free() -> Permit {
-        Permit { taken: Vec::new(), exempt: false, _held: None }
+    pub fn new(account: Arc<dyn Account>) -> Permit {
+        Permit { account: Some(account) }
     }
 
-    pub fn holding(held: Box<dyn Send>) -> Permit {
-        Permit { taken: Vec::new(), exempt: false, _held: Some(held) }
+    /// Of a command that has no reply, so that nobody was asked.
+    pub fn without_reply() -> Permit {
+        Permit { account: None }
     }
 
-    pub(crate) fn with(taken: Vec<Taken>, exempt: bool) -> Permit {
-        Permit { taken, exempt, _held: None }
+    pub fn blocked_on_client(&self) {
+        if let Some(account) = &self.account {
+            account.blocked_on_client();
+        }
+    }
+
+    pub fn resumed(&self) {
+        if let Some(account) = &self.account {
+            account.resumed();
+        }
+    }
+
+    #[inline]
+    pub fn settle(mut self, outcome: Outcome) {
+        if let Some(account) = self.account.take() {
+            account.settle(outcome);
+        }
+    }
+}
+
+impl Drop for Permit {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(account) = self.account.take() {
+            account.abandon();
+        }
     }
 }
 
@@ -185,21 +198,4 @@ pub struct Refusal {
     pub code: u16,
     pub sqlstate: [u8; 5],
     pub message: String,
-}
-
-/// Lets everything pass: the proxy without rules.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PassAll;
-
-impl Admission for PassAll {
-    fn enter(&self, _client: &Client<'_>) -> Result<Box<dyn Gate>, Refusal> {
-        Ok(Box::new(PassAll))
-    }
-}
-
-impl Gate for PassAll {
-    #[inline]
-    fn ask(&mut self, _ask: &Ask<'_>) -> Verdict {
-        Verdict::Pass(Permit::free())
-    }
 }

@@ -1,5 +1,6 @@
 //! A refusal on its way to the client: counted, logged, and said after a pause.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -11,7 +12,7 @@ use tracing::debug;
 use crate::policy::{Defaults, Placed, Policy};
 use crate::port::{Hold, Refusal, Verdict};
 use crate::refusal::{NOBODY, Reason, Words, refusal};
-use crate::session_gate::Asker;
+use crate::session_gate::{AdmittedSession, Asker};
 use crate::stats::Effect;
 
 const LEAST_RETRY: Duration = Duration::from_millis(100);
@@ -88,12 +89,14 @@ pub(crate) fn pause(defaults: &Defaults, dice: &mut SmallRng) -> Duration {
 }
 
 /// The refusal after this pause.
-pub(crate) fn after(pause: Duration, refusal: Refusal) -> Verdict {
+pub(crate) fn after(pause: Duration, refusal: Refusal, session: &Arc<AdmittedSession>) -> Verdict {
     if pause.is_zero() {
         return Verdict::Refuse(refusal);
     }
+    let session = Arc::clone(session);
     let hold: Hold = Box::pin(async move {
         tokio::time::sleep(pause).await;
+        session.refuse(&refusal);
         Err(refusal)
     });
     Verdict::Hold(hold)

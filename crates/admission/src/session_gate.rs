@@ -12,8 +12,8 @@ mod under_way;
 pub(crate) use asker::Asker;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use identity::Said;
 use rand::rngs::SmallRng;
@@ -27,7 +27,7 @@ use crate::limits::{Places, Taken};
 use crate::login::Login;
 use crate::note::{self, Note};
 use crate::policy::Policy;
-use crate::port::{Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
+use crate::port::{Account, Ask, Client, Gate, Outcome, Permit, Refusal, SessionState, Verdict};
 use crate::question::{DefaultSchema, NotedQuestion, Question, TextQuestion};
 use crate::refusal::Reason;
 use crate::spoken;
@@ -42,13 +42,28 @@ use under_way::{Remembered, UnderWay};
 
 pub(crate) struct SessionGate {
     context: Context,
-    state: State,
 }
 
 /// What does not change while a question is answered.
 struct Context {
     keeper: Arc<Gatekeeper>,
     policy: Arc<Policy>,
+    session: Arc<AdmittedSession>,
+}
+
+/// A session that has been let in. Its permits, and what waits for one, know it too, and give back to it.
+///
+/// The lock is never contended: a session does one thing at a time.
+pub(crate) struct AdmittedSession {
+    keeper: Arc<Gatekeeper>,
+    state: Mutex<State>,
+}
+
+/// What a hold has ended with.
+pub(crate) struct Granted {
+    pub(crate) taken: Vec<Taken>,
+    /// It passes by an exemption, so what it locks earns nothing.
+    pub(crate) exempt: bool,
 }
 
 /// What does.
@@ -69,7 +84,7 @@ struct State {
 
 impl fmt::Debug for SessionGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionGate").field("unit", &self.state.unit).finish_non_exhaustive()
+        f.debug_struct("SessionGate").field("unit", &self.context.session.lock().unit).finish_non_exhaustive()
     }
 }
 
@@ -92,17 +107,26 @@ impl SessionGate {
             session: SessionState { in_transaction: false, autocommit: true, holds_locks: false },
             dice: keeper.dice(),
         };
-        Ok(SessionGate { context: Context { keeper, policy }, state })
+        let session = AdmittedSession { keeper: Arc::clone(&keeper), state: Mutex::new(state) };
+        Ok(SessionGate { context: Context { keeper, policy, session: Arc::new(session) } })
     }
+}
 
+impl Context {
     /// Takes up a new policy.
     #[inline]
-    fn refresh(&mut self) {
-        let Context { keeper, policy } = &mut self.context;
+    fn refresh(&mut self, state: &mut State) {
+        let Context { keeper, policy, .. } = self;
         if keeper.generation.load(Ordering::Acquire) != policy.generation {
             *policy = keeper.policy();
-            self.state.askers.renew(keeper, policy);
+            state.askers.renew(keeper, policy);
         }
+    }
+
+    #[inline]
+    fn permit(&self) -> Permit {
+        let session = Arc::clone(&self.session);
+        Permit::new(session)
     }
 }
 
@@ -117,8 +141,79 @@ fn warn_of_connections(asker: &Asker, warned: &Warned) {
 
 impl Drop for SessionGate {
     fn drop(&mut self) {
-        let SessionGate { context, state } = self;
-        state.running.abort(&context.keeper.gates, &context.keeper.limits);
+        let Context { keeper, session, .. } = &self.context;
+        let mut state = session.lock();
+        state.places.clear();
+        state.running.abort(&keeper.gates, &keeper.limits);
+    }
+}
+
+impl AdmittedSession {
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere may have left it between two states: what is taken is given back when the session ends.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A hold has ended.
+    pub(crate) fn grant(self: &Arc<Self>, granted: Granted) -> Permit {
+        let Granted { taken, exempt } = granted;
+        let mut state = self.lock();
+        let state = &mut *state;
+        if let Some((facts, concerning)) = state.under_way.take_held() {
+            state.unit.judged(Instant::now);
+            state.unit.admitted(&facts, state.session, exempt);
+            let asked = taken.iter().filter_map(|taken| taken.leave.as_ref()).fold(0, |all, leave| all | leave.gates());
+            state.running.begin(&self.keeper.gates, &facts, concerning, asked);
+        }
+        for Taken { places, leave, charges } in taken {
+            state.places.extend(places);
+            state.running.charge(charges);
+            // It is counted where it runs now.
+            drop(leave);
+        }
+        let session = Arc::clone(self);
+        Permit::new(session)
+    }
+
+    /// A refusal is about to be said.
+    pub(crate) fn refuse(&self, refusal: &Refusal) {
+        self.lock().refused(&self.keeper, refusal);
+    }
+}
+
+impl Account for AdmittedSession {
+    fn blocked_on_client(&self) {
+        self.lock().running.blocked_on_client(&self.keeper.gates, &self.keeper.limits);
+    }
+
+    fn resumed(&self) {
+        self.lock().running.resumed(&self.keeper.gates);
+    }
+
+    #[inline]
+    fn settle(&self, outcome: Outcome) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.running.settle(&self.keeper.gates, &self.keeper.limits, &outcome);
+        // A session that holds table locks keeps its places, as a transaction does: else LOCK TABLES would be a way around limits.
+        if state.unit.settled(outcome, Instant::now) && !outcome.session.holds_locks {
+            state.places.clear();
+        }
+        if state.under_way.has_changed_catalog() {
+            self.keeper.catalog_wanted().notify_one();
+        }
+        state.under_way.apply(&mut state.remembered, outcome.succeeded);
+    }
+
+    fn abandon(&self) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        state.running.refused(&self.keeper.gates, &self.keeper.limits);
+        state.under_way.clear();
+        if !state.session.in_transaction && !state.session.holds_locks {
+            state.places.clear();
+        }
     }
 }
 
@@ -190,7 +285,7 @@ impl State {
         said: Option<Said<'_>>,
         question: &impl Question,
     ) -> Verdict {
-        let Context { keeper, policy } = context;
+        let Context { keeper, policy, session } = context;
         let asker = match ask.attributes {
             None => self.askers.of(keeper, policy, said),
             Some((parameters, before)) => {
@@ -203,6 +298,7 @@ impl State {
         let action = Action {
             keeper,
             policy,
+            admitted: session,
             asker,
             facts,
             session: ask.session,
@@ -232,29 +328,35 @@ impl State {
             self.running.begin_to_end(&context.keeper.gates, facts);
         }
         self.unit.admitted(facts, self.session, false);
-        Verdict::Pass(Permit::free())
+        Verdict::Pass(context.permit())
     }
-}
 
-impl Gate for SessionGate {
-    fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
-        self.refresh();
-        let SessionGate { context, state } = self;
-        state.session = ask.session;
-        state.under_way.clear();
+    fn refused(&mut self, keeper: &Gatekeeper, refusal: &Refusal) {
+        self.under_way.clear();
+        self.unit.refused(refusal, self.session);
+        // A refused transaction runs nothing more; table locks are still held.
+        if !self.session.holds_locks {
+            self.places.clear();
+        }
+        self.running.refused(&keeper.gates, &keeper.limits);
+    }
+
+    fn ask(&mut self, context: &Context, ask: &Ask<'_>) -> Verdict {
+        self.session = ask.session;
+        self.under_way.clear();
         match ask.command {
-            Command::Query => state.ask_text(context, ask),
+            Command::Query => self.ask_text(context, ask),
             Command::StmtExecute | Command::StmtBulkExecute => match ask.note {
-                Some(note) if note.holds_in(ask.mode) => state.ask_note(context, ask, note, None),
+                Some(note) if note.holds_in(ask.mode) => self.ask_note(context, ask, note, None),
                 // Without one the server knows no such statement either.
-                Some(_) | None => state.ask_note(context, ask, &Note::unknown(), None),
+                Some(_) | None => self.ask_note(context, ask, &Note::unknown(), None),
             },
-            Command::CreateDb | Command::DropDb | Command::Shutdown => state.ask_command(context, ask, Class::Ddl),
+            Command::CreateDb | Command::DropDb | Command::Shutdown => self.ask_command(context, ask, Class::Ddl),
             // What FLUSH does.
-            Command::Refresh => state.ask_command(context, ask, Class::Write),
+            Command::Refresh => self.ask_command(context, ask, Class::Write),
             Command::InitDb => {
-                state.under_way.use_schema(ask.payload.get(1..).unwrap_or_default());
-                state.pass(context, &Facts::FREE)
+                self.under_way.use_schema(ask.payload.get(1..).unwrap_or_default());
+                self.pass(context, &Facts::FREE)
             }
             Command::Quit
             | Command::FieldList
@@ -273,80 +375,44 @@ impl Gate for SessionGate {
             | Command::SetOption
             | Command::StmtFetch
             | Command::BinlogDumpGtid
-            | Command::ResetConnection => Verdict::Pass(Permit::free()),
+            | Command::ResetConnection => Verdict::Pass(context.permit()),
         }
+    }
+}
+
+impl Gate for SessionGate {
+    fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
+        let session = Arc::clone(&self.context.session);
+        let mut state = session.lock();
+        self.context.refresh(&mut state);
+        let verdict = state.ask(&self.context, ask);
+        if let Verdict::Refuse(refusal) = &verdict {
+            state.refused(&self.context.keeper, refusal);
+        }
+        verdict
     }
 
     fn note(&mut self, sql: &[u8], scan: &Scan) -> Arc<Note> {
-        Arc::new(Note::of(sql, scan, &self.state.remembered.schema, &self.context.keeper.parsed))
-    }
-
-    fn granted(&mut self, mut permit: Permit) -> Permit {
-        let SessionGate { context, state } = self;
-        let taken = std::mem::take(&mut permit.taken);
-        if let Some((facts, concerning)) = state.under_way.take_held() {
-            state.unit.judged(Instant::now);
-            state.unit.admitted(&facts, state.session, permit.exempt);
-            let asked = taken.iter().filter_map(|taken| taken.leave.as_ref()).fold(0, |all, leave| all | leave.gates());
-            state.running.begin(&context.keeper.gates, &facts, concerning, asked);
-        }
-        for Taken { places, leave, charges } in taken {
-            state.places.extend(places);
-            state.running.charge(charges);
-            // It is counted where it runs now.
-            drop(leave);
-        }
-        permit
-    }
-
-    fn blocked_on_client(&mut self) {
-        let SessionGate { context, state } = self;
-        state.running.blocked_on_client(&context.keeper.gates, &context.keeper.limits);
-    }
-
-    fn resumed(&mut self) {
-        let SessionGate { context, state } = self;
-        state.running.resumed(&context.keeper.gates);
-    }
-
-    fn refused(&mut self, refusal: &Refusal) {
-        let SessionGate { context, state } = self;
-        state.under_way.clear();
-        state.unit.refused(refusal, state.session);
-        // A refused transaction runs nothing more; table locks are still held.
-        if !state.session.holds_locks {
-            state.places.clear();
-        }
-        state.running.refused(&context.keeper.gates, &context.keeper.limits);
-    }
-
-    #[inline]
-    fn settled(&mut self, outcome: Outcome) {
-        let SessionGate { context, state } = self;
-        state.running.settle(&context.keeper.gates, &context.keeper.limits, &outcome);
-        // A session that holds table locks keeps its places, as a transaction does: else LOCK TABLES would be a way around limits.
-        if state.unit.settled(outcome, Instant::now) && !outcome.session.holds_locks {
-            state.places.clear();
-        }
-        if state.under_way.has_changed_catalog() {
-            context.keeper.catalog_wanted().notify_one();
-        }
-        state.under_way.apply(&mut state.remembered, outcome.succeeded);
+        let state = self.context.session.lock();
+        Arc::new(Note::of(sql, scan, &state.remembered.schema, &self.context.keeper.parsed))
     }
 
     fn reset(&mut self) {
-        let SessionGate { context, state } = self;
+        let Context { keeper, session, .. } = &self.context;
+        let mut state = session.lock();
         state.unit.reset();
         state.places.clear();
-        state.running.abort(&context.keeper.gates, &context.keeper.limits);
+        state.running.abort(&keeper.gates, &keeper.limits);
         state.under_way.clear();
         state.remembered.named = Named::default();
     }
 
     fn changed_user(&mut self, client: &Client<'_>) -> Result<(), Refusal> {
         self.reset();
-        self.refresh();
-        let SessionGate { context: Context { keeper, policy }, state } = self;
+        let session = Arc::clone(&self.context.session);
+        let mut state = session.lock();
+        self.context.refresh(&mut state);
+        let Context { keeper, policy, .. } = &self.context;
         let login = Arc::new(Login::new(client));
         state.askers = Askers::new(keeper, policy, &login);
         state.remembered.schema = DefaultSchema::of_login(client.database);

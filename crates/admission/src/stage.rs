@@ -102,7 +102,15 @@ impl Stage {
         let who = Who::new(who);
         let gate = self.keeper.enter(&who.client())?;
         let text = SessionText::new(Server::Unknown, who.charset, StatementsPerText::Several, false);
-        Ok(Session { gate, who, text, effect: TextEffect::default(), state: OUTSIDE, prepared: HashMap::new() })
+        Ok(Session {
+            gate,
+            who,
+            text,
+            effect: TextEffect::default(),
+            state: OUTSIDE,
+            permit: None,
+            prepared: HashMap::new(),
+        })
     }
 
     pub(crate) fn may_connect(&self, who: &str) -> Result<(), Refusal> {
@@ -221,6 +229,8 @@ pub(crate) struct Session {
     text: SessionText,
     effect: TextEffect,
     pub(crate) state: SessionState,
+    /// Of the statement that runs.
+    permit: Option<Permit>,
     prepared: HashMap<String, (Arc<Note>, TextEffect)>,
 }
 
@@ -252,7 +262,32 @@ impl Session {
             mode: self.text.mode(),
             session: self.state,
         };
-        self.gate.ask(&ask)
+        self.permit = None;
+        let verdict = self.gate.ask(&ask);
+        self.kept(verdict)
+    }
+
+    /// As the relay does, it keeps the permit until the answer.
+    fn kept(&mut self, verdict: Verdict) -> Verdict {
+        match verdict {
+            Verdict::Pass(permit) => Verdict::Pass(self.keep(permit)),
+            Verdict::Hold(_) | Verdict::Refuse(_) => verdict,
+        }
+    }
+
+    /// One in its place that gives nothing back.
+    pub(crate) fn keep(&mut self, permit: Permit) -> Permit {
+        self.permit = Some(permit);
+        Permit::without_reply()
+    }
+
+    pub(crate) fn permit(&self) -> &Permit {
+        self.permit.as_ref().unwrap()
+    }
+
+    /// The statement that runs comes to no end that anybody sees.
+    pub(crate) fn drop_permit(&mut self) {
+        self.permit = None;
     }
 
     fn read(&self, sql: &[u8], source: Source) -> Scan {
@@ -265,7 +300,7 @@ impl Session {
             Some((note, effect)) => (Arc::clone(note), *effect),
             None => {
                 let scan = self.read(sql.as_bytes(), Source::Prepare);
-                (self.gate.note(sql.as_bytes(), &scan), TextEffect::of(&scan))
+                (self.gate.note(sql.as_bytes(), &scan), TextEffect::of_prepared(&scan))
             }
         };
         self.prepared.insert(sql.to_owned(), (Arc::clone(&note), effect));
@@ -274,7 +309,8 @@ impl Session {
     }
 
     pub(crate) fn ask_command(&mut self, command: Command, payload: &[u8], note: Option<&Arc<Note>>) -> Verdict {
-        self.gate.ask(&Ask {
+        self.permit = None;
+        let verdict = self.gate.ask(&Ask {
             client: self.who.client(),
             command,
             payload,
@@ -283,7 +319,8 @@ impl Session {
             attributes: None,
             mode: self.text.mode(),
             session: self.state,
-        })
+        });
+        self.kept(verdict)
     }
 
     /// Asks, waits, and lets the server answer. An error is ours.
@@ -301,16 +338,14 @@ impl Session {
 
     /// As the relay does with a verdict.
     pub(crate) async fn admitted(&mut self, verdict: Verdict) -> Result<Permit, Refusal> {
-        let refusal = match verdict {
-            Verdict::Pass(permit) => return Ok(permit),
-            Verdict::Refuse(refusal) => refusal,
-            Verdict::Hold(hold) => match hold.await {
-                Ok(permit) => return Ok(self.gate.granted(permit)),
-                Err(refusal) => refusal,
-            },
-        };
-        self.gate.refused(&refusal);
-        Err(refusal)
+        match verdict {
+            Verdict::Pass(permit) => Ok(permit),
+            Verdict::Refuse(refusal) => Err(refusal),
+            Verdict::Hold(hold) => {
+                let permit = hold.await?;
+                Ok(self.keep(permit))
+            }
+        }
     }
 
     /// A server's OK or ERR, with its flags.
@@ -342,13 +377,19 @@ impl Session {
     /// A server's answer that ends the transaction, and everything in it.
     pub(crate) fn deadlocks(&mut self) {
         self.state.in_transaction = false;
-        self.gate.settled(Outcome { succeeded: false, deadlocked: true, rows: 0, session: self.state });
+        self.settle(Outcome { succeeded: false, deadlocked: true, rows: 0, session: self.state });
     }
 
     /// A server's answer that changed nothing of the session.
     pub(crate) fn answer_with(&mut self, succeeded: bool, rows: u64) {
         self.text.settle(&std::mem::take(&mut self.effect), succeeded, false);
-        self.gate.settled(Outcome { succeeded, deadlocked: false, rows, session: self.state });
+        self.settle(Outcome { succeeded, deadlocked: false, rows, session: self.state });
+    }
+
+    fn settle(&mut self, outcome: Outcome) {
+        if let Some(permit) = self.permit.take() {
+            permit.settle(outcome);
+        }
     }
 
     /// What becomes of a text right away; what passes is answered.
@@ -363,10 +404,7 @@ impl Session {
                 self.answer(sql, true);
                 At::Once
             }
-            Verdict::Refuse(refusal) => {
-                self.gate.refused(&refusal);
-                At::Refused
-            }
+            Verdict::Refuse(_) => At::Refused,
             Verdict::Hold(_leaves) => At::Held,
         }
     }

@@ -60,8 +60,8 @@ pub struct Session {
     text: SessionText,
     /// The one reading of the text of the command under way.
     scan: Option<Scan>,
-    /// What the running command holds, until its reply has ended.
-    in_flight: Option<Permit>,
+    /// Of the command that runs, until its reply has ended.
+    permit: Option<Permit>,
     /// The command that is under way, for what is told to a client whose session is broken off.
     under_way: Option<UnderWay>,
     /// Of that command, with its client.
@@ -127,7 +127,7 @@ impl Session {
             facts,
             gate,
             statements: Statements::default(),
-            in_flight: None,
+            permit: None,
             under_way: None,
             asked: false,
             renumber: None,
@@ -172,7 +172,7 @@ impl Session {
         let shape = command.reply_shape();
         let permit = if shape == ReplyShape::None {
             // Nothing can be said to a client that expects no reply.
-            Permit::free()
+            Permit::without_reply()
         } else {
             match self.admit(command, &request, &reading).await? {
                 Ok(permit) => permit,

@@ -8,7 +8,7 @@ mod escapes;
 
 use escapes::{Effect, Escapes, Known};
 use statement::locks::{LockEffects, LockKnowledge};
-use statement::{Charset, CharsetChange, Extent, Mode, Scan, Server};
+use statement::{Charset, CharsetChange, Class, Doubts, Extent, Mode, Scan, Server};
 
 /// What is known of a session, as far as it decides how the next text is read.
 #[derive(Debug, Clone)]
@@ -63,11 +63,27 @@ pub struct TextEffect {
 
 impl TextEffect {
     pub fn of(scan: &Scan) -> TextEffect {
+        // A statement that was prepared by SQL may be LOCK TABLES or UNLOCK TABLES (checked on MariaDB 10.11).
+        let is_unseen = scan.classes.contains(Class::Unparsed) || scan.doubts.contains(Doubts::UNSEEN);
         TextEffect {
-            locks: scan.locks,
+            locks: if is_unseen { scan.locks.and_unseen() } else { scan.locks },
             charset: scan.charset,
             fails_whole: scan.fails_whole(),
             escapes: Effect::of(scan),
+        }
+    }
+
+    /// Of a text of COM_STMT_PREPARE. The servers prepare its first statement, and pass over what stands behind `;` and a NUL
+    /// (checked).
+    pub fn of_prepared(scan: &Scan) -> TextEffect {
+        if scan.statements < 2 {
+            return TextEffect::of(scan);
+        }
+        TextEffect {
+            locks: scan.locks.and_unseen(),
+            charset: Some(CharsetChange::Unknown),
+            fails_whole: false,
+            escapes: Effect::Unknown,
         }
     }
 

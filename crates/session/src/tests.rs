@@ -138,3 +138,27 @@ fn flag_is_believed_behind_what_sets_the_sql_mode_alone() {
         }
     }
 }
+
+#[test]
+fn locks_are_believed_only_if_the_text_shows_them() {
+    let lock = |sql: &str| {
+        let mut session = session(Charset::Plain);
+        run(&mut session, "LOCK TABLES t READ", true);
+        run(&mut session, sql, true);
+        session.locks().blocks_others()
+    };
+    assert!(lock("SELECT 1"));
+    for sql in ["EXECUTE s", "EXECUTE IMMEDIATE 'UNLOCK TABLES'", "EXECUTE IMMEDIATE @x"] {
+        assert!(!lock(sql), "{sql}");
+    }
+    // What stands behind the NUL is never run.
+    let mut other = session(Charset::Plain);
+    let scan = other.read(b"SELECT 1;\0;LOCK TABLES t WRITE", Source::Prepare, Part::Whole);
+    other.settle(&TextEffect::of_prepared(&scan), true, false);
+    assert!(!other.locks().blocks_others());
+    assert_eq!(other.charset, Charset::Unknown);
+    // Of several readings one was right, and its statements before the one that failed have run.
+    let mut unsure = session(Charset::Plain);
+    run(&mut unsure, "SET sql_mode='NO_BACKSLASH_ESCAPES'; DO '\\'; LOCK TABLES t WRITE; SELECT", false);
+    assert!(unsure.locks().may_hold_any());
+}

@@ -117,7 +117,7 @@ impl LockEffect {
     };
 
     /// Of a text that nothing is known of.
-    const RELEASES_ALL: Self = Self { released: u8::MAX, ..Self::NONE };
+    const RELEASES_ALL: Self = Self { released: u8::MAX, lost: u8::MAX, user_locks_change: i32::MIN, ..Self::NONE };
 
     pub fn is_none(&self) -> bool {
         Self { statements: 0, ..*self } == Self::NONE
@@ -178,6 +178,12 @@ impl LockEffects {
         self.possible.is_none() && self.certain.is_none()
     }
 
+    /// The same of a text that may do more than it shows: no lock is certainly held after it.
+    #[must_use]
+    pub fn and_unseen(self) -> LockEffects {
+        LockEffects { certain: LockEffect::RELEASES_ALL, ..self }
+    }
+
     /// Whether a lock is taken in some reading, even if it is given back.
     pub(crate) fn takes_any(&self) -> bool {
         self.possible.takes_any()
@@ -204,6 +210,7 @@ impl LockEffects {
 
     fn with(mut self, other: LockEffect) -> LockEffects {
         self.certain.released |= other.released | other.lost;
+        self.possible.statements = self.possible.statements.max(other.statements);
         self.possible.taken |= other.ever_taken;
         self.possible.ever_taken |= other.ever_taken;
         self.possible.user_locks_ever = self.possible.user_locks_ever.saturating_add(other.user_locks_ever);

@@ -276,6 +276,19 @@ fn flag_of_a_routine_is_not_believed() {
         ]),
         mariadb(&[Query(b"SET STATEMENT sql_mode = 'NO_BACKSLASH_ESCAPES' FOR SELECT 1"), ESCAPED]),
         mariadb(&[SET, Query(b"SET STATEMENT sql_mode = '' FOR DO 1"), PLAIN]),
+        // A text is prepared by settings of its own.
+        mariadb(&[
+            Query(b"PREPARE s FROM 'SELECT 1'"),
+            Query(b"SET STATEMENT sql_mode='NO_BACKSLASH_ESCAPES' FOR PREPARE s FROM 'SELECT ''\\'' a, v FROM secret -- '' a'"),
+            Query(b"SET sql_mode = ''"),
+            Query(b"EXECUTE s"),
+        ]),
+        both("utf8mb4", &[
+            Query(b"SET autocommit = 0"),
+            Query(b"XA START 'doubt'"),
+            Query(b"SET sql_mode = 'NO_BACKSLASH_ESCAPES', autocommit = 1"),
+            PLAIN,
+        ]),
     ];
     let yaml = "rules:\n\
         - { id: stop, match: { table: @.secret }, do: { rejection_ratio: 1 }, action: reject, permanent: true }\n";

@@ -32,7 +32,7 @@ impl Decides for RefuseFirst {
                 message: "[tollgate] rule=test reason=ratio client=test retry_after_ms=1".to_owned(),
             })
         } else {
-            Verdict::Pass(Permit::free())
+            Verdict::Pass(Permit::without_reply())
         }
     }
 }

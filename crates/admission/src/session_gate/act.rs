@@ -6,6 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;
 
+use super::AdmittedSession;
 use super::asker::Asker;
 use super::running::Running;
 use super::under_way::UnderWay;
@@ -27,6 +28,7 @@ use crate::warned::Passing;
 pub(super) struct Action<'a> {
     pub(super) keeper: &'a Arc<Gatekeeper>,
     pub(super) policy: &'a Arc<Policy>,
+    pub(super) admitted: &'a Arc<AdmittedSession>,
     pub(super) asker: &'a Arc<Asker>,
     pub(super) facts: Facts,
     pub(super) session: SessionState,
@@ -110,6 +112,7 @@ impl Action<'_> {
             had: Had::of(self.keeper, self.places),
             blamed: Vec::new(),
             dice: SmallRng::seed_from_u64(self.dice.random()),
+            session: Arc::clone(self.admitted),
             seat,
         })))
     }
@@ -168,14 +171,15 @@ impl Action<'_> {
         self.asker.stats.rejected();
         let refusal = stopped.refuse(self.policy, self.asker, || question.known_fingerprint(), self.dice);
         let wanted = refusing::pause(&self.policy.defaults, self.dice);
-        refusing::after(attempt.pause(wanted, Instant::now()), refusal)
+        refusing::after(attempt.pause(wanted, Instant::now()), refusal, self.admitted)
     }
 
     fn reject_again(self, refusal: &Refusal) -> Verdict {
         self.asker.stats.rejected();
         self.asker.stats.by_rule_or_nobody(None, Reason::Transaction, Effect::Rejected);
         // What its transaction has locked is locked until the client ends it.
-        refusing::after(refusing::pause(&self.policy.defaults, self.dice).min(BRIEF), refusal.clone())
+        let pause = refusing::pause(&self.policy.defaults, self.dice).min(BRIEF);
+        refusing::after(pause, refusal.clone(), self.admitted)
     }
 
     /// It was decided about, and passes.
@@ -202,6 +206,7 @@ impl Action<'_> {
         self.asker.stats.passed();
         self.unit.admitted(&self.facts, self.session, self.exempt);
         self.running.begin(&self.keeper.gates, &self.facts, concerning, asked);
-        Verdict::Pass(Permit::free())
+        let session = Arc::clone(self.admitted);
+        Verdict::Pass(Permit::new(session))
     }
 }

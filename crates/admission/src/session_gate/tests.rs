@@ -8,6 +8,7 @@ mod gates;
 mod interleavings;
 mod limits;
 mod named;
+mod permits;
 mod same_verdict;
 mod session;
 mod transactions;

@@ -25,13 +25,13 @@ impl Session {
         if self.tracker.is_idle() || self.tracker.follows_binlog() {
             return;
         }
-        if under_way.turn == Turn::Client || self.in_flight.is_none() {
+        if under_way.turn == Turn::Client || self.permit.is_none() {
             return;
         }
         self.until_over().await;
         // Nobody has read it, and yet it, or what came before it in its text, may have been committed.
         if self.tracker.is_idle() || self.tracker.affected > 0 {
-            self.tell_gate();
+            self.settle_permit();
         }
     }
 

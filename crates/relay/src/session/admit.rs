@@ -33,21 +33,18 @@ impl Session {
         request: &Request,
         reading: &Reading,
     ) -> Result<Result<Permit, Refusal>, SessionError> {
-        let verdict = self.ask(command, request, reading);
-        let refusal = match verdict {
-            Verdict::Pass(permit) => return Ok(Ok(permit)),
-            Verdict::Refuse(refusal) => refusal,
+        Ok(match self.ask(command, request, reading) {
+            Verdict::Pass(permit) => Ok(permit),
+            Verdict::Refuse(refusal) => Err(refusal),
             Verdict::Hold(hold) => match self.hold(hold, request).await? {
-                Ended::Granted(permit) => return Ok(Ok(self.gate.granted(permit))),
-                Ended::Refused(refusal) => refusal,
+                Ended::Granted(permit) => Ok(permit),
+                Ended::Refused(refusal) => Err(refusal),
                 Ended::Killed => {
                     let ClientError { code, sqlstate, message } = ClientError::interrupted();
-                    return Ok(Err(Refusal { code, sqlstate, message }));
+                    Err(Refusal { code, sqlstate, message })
                 }
             },
-        };
-        self.gate.refused(&refusal);
-        Ok(Err(refusal))
+        })
     }
 
     #[inline]

@@ -7,6 +7,8 @@ use wire::packet::put_packet;
 use wire::packet::{HEADER_LENGTH, Header};
 use wire::{Command, Stop, without_redirect};
 
+use admission::port::Permit;
+
 use super::Session;
 use super::inspect::Reading;
 use crate::counters::Counter;
@@ -56,8 +58,8 @@ impl Session {
             under_way.answered = true;
         }
         let bytes = &self.upstream.input.unread()[..count];
-        let (gate, patience) = (&mut self.gate, &mut self.patience);
-        let blocked = || gate.blocked_on_client();
+        let (permit, patience) = (&self.permit, &mut self.patience);
+        let blocked = || permit.iter().for_each(Permit::blocked_on_client);
         let sent = match &mut self.renumber {
             None => self.client.transport.send_telling(bytes, patience, blocked).await,
             Some(renumber) => self.client.transport.send_telling(&renumber.apply(bytes), patience, blocked).await,

@@ -24,7 +24,7 @@ impl Session {
         reading: &Reading,
         permit: Permit,
     ) -> Result<Sent, SessionError> {
-        self.in_flight = Some(permit);
+        self.permit = Some(permit);
         self.renumber = None;
         self.tracker.begin(command.reply_shape());
         if reading.asks_for_cursor {
@@ -83,14 +83,16 @@ impl Session {
     pub(super) fn client_has_sent(&mut self) {
         if self.patience.has_ended() {
             self.patience = Patience::new();
-            self.gate.resumed();
+            if let Some(permit) = &self.permit {
+                permit.resumed();
+            }
         }
     }
 
     /// Waits for more of a command or a file; an upstream that will not have the rest says so and closes.
     pub(super) async fn more_from_client(&mut self) -> Result<More, SessionError> {
         let (client, upstream, handle) = (&mut self.client, &mut self.upstream, &self.entry.handle);
-        let gate = &mut self.gate;
+        let permit = &self.permit;
         let more = poll_fn(|context| {
             handle.register(context.waker());
             if handle.signal() == Signal::Cut {
@@ -111,7 +113,7 @@ impl Session {
             }
             Poll::Pending
         });
-        self.patience.with(more, || gate.blocked_on_client()).await
+        self.patience.with(more, || permit.iter().for_each(Permit::blocked_on_client)).await
     }
 
     /// An upstream that closed may have said why before: that is read as the reply, and then the end. One that only does

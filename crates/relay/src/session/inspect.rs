@@ -66,7 +66,10 @@ impl Session {
         reading.sql_offset = Some(offset);
         let Some(sql) = payload.get(offset..) else { return Ok(()) };
         let scan = self.read_text(sql, source, request.whole);
-        reading.effect = TextEffect::of(&scan);
+        reading.effect = match source {
+            Source::Query => TextEffect::of(&scan),
+            Source::Prepare => TextEffect::of_prepared(&scan),
+        };
         if scan.may_kill() {
             self.read_kills(payload, offset, &scan, request.whole, reading);
             reading.kills_parameter = source == Source::Prepare && scan.kills_a_parameter(sql);

@@ -14,7 +14,6 @@ const DEADLOCK: u16 = 1213;
 impl Session {
     #[inline]
     pub(super) fn settle(&mut self, command: Command, reading: &Reading) {
-        self.in_flight = None;
         self.under_way = None;
         let succeeded = self.tracker.error.is_none();
         match command {
@@ -45,7 +44,7 @@ impl Session {
             Command::Query => self.text.settle(&reading.effect, succeeded, self.no_backslash_escapes()),
             _ => {}
         }
-        self.tell_gate();
+        self.settle_permit();
         // A PREPARE kills nobody, and asks for no privilege.
         if succeeded && !reading.killed.is_empty() && command != Command::StmtPrepare {
             self.settle_kills(reading);
@@ -54,13 +53,15 @@ impl Session {
 
     /// What the reply that has ended means for whom it was let through.
     #[inline]
-    pub(super) fn tell_gate(&mut self) {
+    pub(super) fn settle_permit(&mut self) {
         let deadlocked = self.tracker.error == Some(DEADLOCK);
         if deadlocked {
             self.tracker.status.remove(StatusFlags::IN_TRANS | StatusFlags::IN_TRANS_READONLY);
         }
         let (succeeded, session) = (self.tracker.error.is_none(), self.state());
-        self.gate.settled(Outcome { succeeded, deadlocked, rows: self.tracker.affected, session });
+        if let Some(permit) = self.permit.take() {
+            permit.settle(Outcome { succeeded, deadlocked, rows: self.tracker.affected, session });
+        }
     }
 
     /// COM_SET_OPTION turns several statements a text on (0) and off (1).

@@ -39,6 +39,8 @@ pub(crate) struct Reader<'a> {
     lock_calls: bool,
     /// The text goes on in a way that is not followed.
     pub(super) rest_is_unseen: bool,
+    /// The statement runs by settings of its own (SET STATEMENT).
+    pub(super) under_settings: bool,
 }
 
 /// The last statement, as far as a text that is cut within it depends on it.
@@ -84,6 +86,7 @@ impl<'a> Reader<'a> {
             calls_show: true,
             lock_calls: false,
             rest_is_unseen: false,
+            under_settings: false,
         }
     }
 
@@ -110,6 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     fn statement(&mut self, first: Token, calls: &mut Listener<'_>) {
+        self.under_settings = false;
         let verb = match self.usual_verb(&first) {
             Some(verb) => verb,
             None => self.verb(first),

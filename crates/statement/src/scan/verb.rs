@@ -292,6 +292,7 @@ impl Reader<'_> {
                 return Ok(Verb::unparsed(token));
             }
             if self.is_any(token, &["FOR"]) {
+                self.under_settings = true;
                 return Err(self.next());
             }
         }
@@ -494,7 +495,10 @@ impl Reader<'_> {
         let mut ahead = self.lexer.clone();
         let is_alone = Self::ends_here(ahead.next());
         let from = match value {
-            Some(text) if text.kind == Kind::String && is_alone => Source::Literal(text.start..text.end),
+            // A literal is read by the settings of the statement.
+            Some(text) if text.kind == Kind::String && is_alone && !self.under_settings => {
+                Source::Literal(text.start..text.end)
+            }
             _ => Source::Variable,
         };
         self.scan.named = Some(NamedStatement::Prepare { name: name.start..name.end, from });
@@ -508,6 +512,9 @@ impl Reader<'_> {
         let after = self.next();
         let is_immediate =
             self.lexer.is(&name, "IMMEDIATE") && !Self::ends_here(after) && !self.is_any(after, &["USING"]);
+        if self.under_settings {
+            return Verb::unparsed(after);
+        }
         if is_immediate {
             return self.execute_immediate(after);
         }

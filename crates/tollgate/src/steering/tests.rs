@@ -63,10 +63,10 @@ fn ask(gate: &mut dyn Gate, user: &str, statements: usize) {
             session: SESSION,
         });
         match verdict {
-            Verdict::Pass(_permit) => {
-                gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 1, session: SESSION })
+            Verdict::Pass(permit) => {
+                permit.settle(Outcome { succeeded: true, deadlocked: false, rows: 1, session: SESSION });
             }
-            Verdict::Refuse(refusal) => gate.refused(&refusal),
+            Verdict::Refuse(_) => {}
             Verdict::Hold(_) => panic!("nothing is held here"),
         }
     }

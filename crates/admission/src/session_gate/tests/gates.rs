@@ -471,16 +471,16 @@ async fn permits_are_had_by_what_runs_upstream_and_by_nothing_else() {
     sessions[0].answer(READ, true);
     assert!(matches!(sessions[3].ask(READ), Verdict::Pass(_)), "one has ended");
     assert_eq!(sessions[4].at(READ).await, At::Held);
-    sessions[1].gate.blocked_on_client();
+    sessions[1].permit().blocked_on_client();
     assert!(matches!(sessions[5].ask(READ), Verdict::Pass(_)), "one waits for its client to read");
-    sessions[1].gate.resumed();
-    sessions[1].gate.resumed();
+    sessions[1].permit().resumed();
+    sessions[1].permit().resumed();
     assert_eq!(
         stage.keeper.gates().seen()[0].in_flight,
         3.0,
         "its client had only been slow to send, and it runs again"
     );
-    sessions[1].gate.blocked_on_client();
+    sessions[1].permit().blocked_on_client();
     sessions[1].answer(READ, true);
     assert_eq!(sessions[4].at(READ).await, At::Held, "given back once");
     drop(sessions.remove(3));

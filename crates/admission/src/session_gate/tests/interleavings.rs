@@ -9,7 +9,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::advance;
 
-use crate::port::{Hold, Permit, Refusal, Verdict};
+use crate::port::{Hold, Permit, Verdict};
 use crate::stage::{Session, Stage, Who};
 
 const INTERLEAVINGS: u64 = 10_000;
@@ -156,7 +156,7 @@ impl Simulation {
                 client.forced |= !client.in_unit && (locks || client.user == "ops");
                 client.runs(sql, permit);
             }
-            Verdict::Refuse(refusal) => client.refused(&refusal),
+            Verdict::Refuse(_) => client.refused(),
             Verdict::Hold(hold) => client.doing = Doing::Waits(sql, hold),
         }
     }
@@ -189,7 +189,6 @@ impl Simulation {
         let Some(id) = self.any(|client| matches!(client.doing, Doing::Waits(..))) else { return };
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.doing = Doing::Nothing;
-        client.refused(&Refusal { code: 1317, sqlstate: *b"70100", message: "interrupted".into() });
     }
 
     fn begin_anew(&mut self) -> Result<(), String> {
@@ -227,12 +226,12 @@ impl Simulation {
             match hold.as_mut().poll(&mut context) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(permit)) => {
-                    let permit = client.session.gate.granted(permit);
+                    let permit = client.session.keep(permit);
                     client.runs(sql, permit);
                 }
-                Poll::Ready(Err(refusal)) => {
+                Poll::Ready(Err(_)) => {
                     client.doing = Doing::Nothing;
-                    client.refused(&refusal);
+                    client.refused();
                 }
             }
         }
@@ -283,8 +282,7 @@ impl Client {
         self.doing = Doing::Runs(sql, permit);
     }
 
-    fn refused(&mut self, refusal: &Refusal) {
-        self.session.gate.refused(refusal);
+    fn refused(&mut self) {
         // A refused transaction runs nothing more; table locks are still held.
         if !self.session.state.holds_locks {
             (self.in_unit, self.forced, self.kept) = (false, false, false);

@@ -2,7 +2,7 @@
 
 use wire::Command;
 
-use crate::port::{Outcome, Verdict};
+use crate::port::Verdict;
 use crate::stage::{At, Stage, Who};
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +105,10 @@ async fn a_text_that_was_cut() {
             mode: Some(statement::Mode::default()),
             session: session.state,
         };
-        session.gate.ask(&ask)
+        match session.gate.ask(&ask) {
+            Verdict::Pass(permit) => Verdict::Pass(session.keep(permit)),
+            verdict => verdict,
+        }
     };
     let verdict = ask(&mut session, "SELECT 1 ", statement::Extent::Cut);
     assert!(matches!(verdict, Verdict::Refuse(_)));
@@ -114,6 +117,6 @@ async fn a_text_that_was_cut() {
     stage.apply(&[]);
     assert!(matches!(ask(&mut session, "SELECT 1 ", statement::Extent::Cut), Verdict::Pass(_)));
     stage.apply(&["r | class=unparsed | ratio=1 reject"]);
-    session.gate.settled(Outcome { succeeded: true, deadlocked: false, rows: 0, session: session.state });
+    session.answer_with(true, 0);
     assert_eq!(session.at("EXECUTE s").await, At::Refused);
 }

@@ -118,9 +118,9 @@ async fn a_warning_beside_a_hold_is_counted_when_the_unit_passes() {
     let mut session = stage.login("app");
     let Verdict::Hold(hold) = session.ask(READ) else { panic!("held") };
     assert_eq!((stage.counted("app", "app").warned, stage.keeper.used("w").0), (0, 0));
-    let permit = session.gate.granted(hold.await.unwrap());
+    let permit = hold.await.unwrap();
     assert_eq!((stage.counted("app", "app").warned, stage.keeper.used("w").0), (1, 1));
-    drop(permit);
+    let _ = session.keep(permit);
     session.answer(READ, true);
     assert_eq!(stage.keeper.used("w").0, 0);
     stage.assert_settled();

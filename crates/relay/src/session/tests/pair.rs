@@ -22,7 +22,7 @@ use crate::shared::{SessionSettings, Shared};
 use crate::tls::{ClientTls, ClientTlsSettings, UpstreamTls, UpstreamTlsMode, UpstreamTlsSettings};
 use crate::transport::Transport;
 use crate::upstream::{Upstream, UpstreamAddress, UpstreamSettings};
-use admission::port::{self, Admission, Ask, Client, Permit, Refusal, Verdict};
+use admission::port::{self, Account, Admission, Ask, Client, Permit, Refusal, Verdict};
 
 pub(super) const PING: u8 = 0x0E;
 pub(super) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
@@ -41,7 +41,7 @@ pub(super) struct Gate {
     blocked: AtomicUsize,
     resumed: AtomicUsize,
     /// Of commands on their way.
-    permits: Arc<()>,
+    permits: AtomicUsize,
 }
 
 impl Gate {
@@ -76,7 +76,7 @@ impl Gate {
 
     /// Permits that have not been given back.
     pub(super) fn permits(&self) -> usize {
-        Arc::strong_count(&self.permits) - 1
+        self.permits.load(Ordering::Relaxed)
     }
 
     /// What was asked since the last look.
@@ -99,22 +99,29 @@ impl port::Gate for Everyone {
     fn ask(&mut self, ask: &Ask<'_>) -> Verdict {
         self.0.ask(ask)
     }
+}
 
-    fn settled(&mut self, _outcome: port::Outcome) {
-        self.0.settled.fetch_add(1, Ordering::Relaxed);
+impl Account for Gate {
+    fn blocked_on_client(&self) {
+        self.blocked.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn blocked_on_client(&mut self) {
-        self.0.blocked.fetch_add(1, Ordering::Relaxed);
+    fn resumed(&self) {
+        self.resumed.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn resumed(&mut self) {
-        self.0.resumed.fetch_add(1, Ordering::Relaxed);
+    fn settle(&self, _outcome: port::Outcome) {
+        self.settled.fetch_add(1, Ordering::Relaxed);
+        self.permits.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn abandon(&self) {
+        self.permits.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Gate {
-    fn ask(&self, ask: &Ask<'_>) -> Verdict {
+    fn ask(self: &Arc<Self>, ask: &Ask<'_>) -> Verdict {
         self.asked.lock().unwrap().push(ask.command);
         self.in_transaction.store(ask.session.in_transaction, Ordering::Relaxed);
         if *self.held.lock().unwrap() == Some(ask.command) {
@@ -125,7 +132,9 @@ impl Gate {
             refused.pop_front();
             return Verdict::Refuse(Refusal { code: 1226, sqlstate: *b"HY000", message: "refused".to_owned() });
         }
-        Verdict::Pass(Permit::holding(Box::new(Arc::clone(&self.permits))))
+        self.permits.fetch_add(1, Ordering::Relaxed);
+        let gate = Arc::clone(self);
+        Verdict::Pass(Permit::new(gate))
     }
 }
 

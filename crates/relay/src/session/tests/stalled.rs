@@ -95,7 +95,7 @@ async fn a_client_that_does_not_read_is_told_of_after_a_second() {
 /// Moments add up.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_a_little_at_a_time_is_told_of_too() {
-    for (each, told) in [(100, 0), (400, 1)] {
+    for (each, told) in [(100, 0), (600, 1)] {
         let (bench, mut pair, long) = long_reply().await;
         for part in long.chunks(ROOM / 2) {
             tokio::time::sleep(Duration::from_millis(each)).await;

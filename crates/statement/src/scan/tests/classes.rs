@@ -451,6 +451,8 @@ fn prepared_by_name() {
             ("EXECUTE IMMEDIATE 'COMMIT'", "read ends"),
             ("EXECUTE IMMEDIATE 'SELECT f()'", "read doubt"),
             ("EXECUTE IMMEDIATE 'SELECT 1' 'x'", "unparsed"),
+            ("SET STATEMENT sql_mode = '' FOR EXECUTE IMMEDIATE 'SELECT 1'", "unparsed"),
+            ("SET STATEMENT sql_mode = '' FOR EXECUTE s", "unparsed"),
             ("EXECUTE IMMEDIATE CONCAT('DELETE', ' FROM t')", "unparsed"),
             ("EXECUTE IMMEDIATE 'EXECUTE IMMEDIATE ''DROP TABLE t'''", "unparsed"),
             ("PREPARE s FROM CONCAT('x')", "control free"),
