@@ -9,7 +9,7 @@ use sandbox::Flavor;
 
 use crate::case::{Case, Protocol, WORKER};
 use crate::client::{Address, Client, Reply, Shape};
-use crate::evidence::{BEGIN_MARK, Counts, END_MARK, Happened, history, probe, read_probe, split};
+use crate::evidence::{BEGIN_MARK, COUNT, END_MARK, Happened, history, probe, read_count, read_probe, split};
 use crate::proxy::Rule;
 use statement::Charset;
 
@@ -94,6 +94,8 @@ struct Run {
     charset: Charset,
     replies: Vec<Reply>,
     probe: Reply,
+    /// The number of definitions that the session's counters have counted, if they were asked for.
+    counted: Option<u64>,
     file_written: bool,
 }
 
@@ -105,7 +107,8 @@ impl Worker {
         if matches!(place.through, Through::Directly) {
             world::create(&mut judge, place.flavor, number)?;
         } else {
-            world::rebuild(&mut judge, place.flavor, number)?;
+            // The proxy before this one may have left a statement that still runs, and holds its tables.
+            world::rebuild_after_others(&mut judge, place.flavor, number)?;
         }
         let snapshot = world::snapshot(&mut judge, place.flavor, number)?;
         let (hostile, thread) = connect(place, &mut judge, number)?;
@@ -233,7 +236,7 @@ impl Worker {
         match case.protocol {
             Protocol::Text => {
                 client.push(QUERY, &text);
-                client.push(QUERY, end.as_bytes());
+                end.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
             }
             Protocol::Prepared => client.push(PREPARE, &text),
         }
@@ -254,27 +257,31 @@ impl Worker {
             Protocol::Prepared => self.execute(&end)?,
         };
         let probe = self.hostile.read_reply(Shape::Rows)?;
+        let counted = match end.get(1) {
+            Some(_) => read_count(&self.hostile.read_reply(Shape::Rows)?),
+            None => None,
+        };
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
         self.elsewhere = !is_here;
         let charset = charset_of(&case.setup.charset);
-        Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
+        Ok(Run { session, charset, replies, probe, counted, file_written: self.take_files(&text) })
     }
 
-    /// The query behind a packet.
-    fn end(&self, case: &Case, text: &[u8]) -> String {
-        match &self.place.through {
-            Through::Directly => {
-                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
-                let is_asked =
-                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
-                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
-            }
+    /// The queries behind a packet: the mark of its end, and the session's counters where only they tell of DDL.
+    fn end(&self, case: &Case, text: &[u8]) -> Vec<String> {
+        let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
+        let mut end = vec![match &self.place.through {
+            Through::Directly => probe(self.thread),
             // A rule may refuse the probe, and never this.
             Through::Proxy(..) => format!("DO '{END_MARK}'"),
+        }];
+        if self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared) {
+            end.push(COUNT.to_owned());
         }
+        end
     }
 
-    fn execute(&mut self, end: &str) -> Result<Vec<Reply>> {
+    fn execute(&mut self, end: &[String]) -> Result<Vec<Reply>> {
         let client = &mut self.hostile;
         let prepared = client.read_reply(Shape::Prepared)?;
         let id = prepared.statement_id;
@@ -291,7 +298,7 @@ impl Worker {
             }
             client.push(EXECUTE, &body);
         }
-        client.push(QUERY, end.as_bytes());
+        end.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
         client.flush()?;
         if id.is_some() {
             replies.push(client.read_reply(Shape::Results)?);
@@ -352,6 +359,7 @@ impl Worker {
             error,
             in_transaction: status & IN_TRANSACTION != 0,
             after: read_probe(&run.probe),
+            counted_ddl: run.counted.is_some_and(|count| count > 0),
             file_written: run.file_written,
             ..seen
         };
