@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use sandbox::{Flavor, Options, Server};
 
-use crate::case::{Case, escape};
+use crate::case::Case;
 use crate::client::{Address, Client};
 use crate::coverage::Coverage;
 use crate::evidence::{STATEMENTS_KEPT, WAITS_KEPT};
 use crate::grammar::Grammar;
+use crate::known::known;
 use crate::minimize::minimize;
 use crate::proxy::{Proxy, Rule};
 use crate::random::Random;
@@ -227,7 +228,7 @@ fn work(shared: &Shared, number: usize) -> Result<()> {
             let names = shared.grammar.rule_names();
             let rules: Vec<&str> = rules.iter().map(|&rule| names[rule].as_str()).collect();
             coverage.generated(&case, &rules, decoration);
-            if may_be_ddl(&case.text) { ddl.push(case) } else { usual.push(case) }
+            if case.packets().any(may_be_ddl) { ddl.push(case) } else { usual.push(case) }
         }
         for cases in [&mut usual, &mut ddl] {
             if cases.len() >= size || (ended && !cases.is_empty()) {
@@ -272,6 +273,10 @@ fn batch(
             coverage.read(reading);
         }
         for failure in outcome.failures {
+            if let Some(name) = known(case, &failure) {
+                *coverage.known.entry(name.to_owned()).or_default() += 1;
+                continue;
+            }
             *coverage.failures.entry(format!("{:?}", failure.kind)).or_default() += 1;
             let names = outcome.happened.as_ref().map(|happened| happened.top_names().join(" ")).unwrap_or_default();
             if is_example(shared, failure.kind, &names, case, origin)? {
@@ -281,7 +286,7 @@ fn batch(
     }
     for (case, failure) in suspects {
         let Some((small, failure)) = minimize(worker, &case, failure.kind)? else {
-            let text = escape(&case.text);
+            let text = case.shown();
             println!("once only: {:?} [{}] {text}\n    {}", failure.kind, case.setup.charset, failure.detail);
             continue;
         };
@@ -289,8 +294,9 @@ fn batch(
         let mut findings = shared.findings.lock().map_err(|_| anyhow!("a worker panicked"))?;
         let is_new = findings
             .iter()
-            .all(|known| known.failure.kind != finding.failure.kind || shape(&known.case) != shape(&finding.case));
-        if !is_new {
+            .all(|other| other.failure.kind != finding.failure.kind || shape(&other.case) != shape(&finding.case));
+        // Made small, it may turn out to be one that is known.
+        if !is_new || known(&finding.case, &finding.failure).is_some() {
             continue;
         }
         if let (Some(folder), None) = (&shared.plan.keep, origin) {
@@ -304,7 +310,7 @@ fn batch(
             finding.failure.kind,
             finding.case.setup.charset,
             finding.case.setup.sql_mode,
-            escape(&finding.case.text),
+            finding.case.shown(),
             finding.failure.detail
         );
         findings.push(finding);
@@ -334,5 +340,6 @@ fn is_example(shared: &Shared, kind: Kind, names: &str, case: &Case, origin: Opt
 
 /// A packet without its digits and the case of its letters, to tell equal findings.
 fn shape(case: &Case) -> Vec<u8> {
-    case.text.iter().filter(|byte| !byte.is_ascii_digit()).map(u8::to_ascii_lowercase).collect()
+    let packets: Vec<&[u8]> = case.packets().collect();
+    packets.join(&0).iter().filter(|byte| !byte.is_ascii_digit()).map(u8::to_ascii_lowercase).collect()
 }

@@ -30,6 +30,8 @@ pub struct Coverage {
     classes: BTreeMap<String, u64>,
     errors: BTreeMap<String, u64>,
     pub failures: BTreeMap<String, u64>,
+    /// Holes that are not closed yet.
+    pub known: BTreeMap<String, u64>,
 }
 
 impl Coverage {
@@ -43,6 +45,9 @@ impl Coverage {
         count(&mut self.decorations, decoration);
         if case.protocol == Protocol::Prepared {
             count(&mut self.decorations, "COM_STMT_PREPARE");
+        }
+        if !case.earlier.is_empty() {
+            count(&mut self.decorations, &format!("sequence of {}", case.earlier.len() + 1));
         }
     }
 
@@ -91,6 +96,7 @@ impl Coverage {
             (&mut self.classes, &other.classes),
             (&mut self.errors, &other.errors),
             (&mut self.failures, &other.failures),
+            (&mut self.known, &other.known),
         ] {
             for (key, count) in others {
                 *mine.entry(key.clone()).or_default() += count;
@@ -120,6 +126,7 @@ impl fmt::Display for Coverage {
             ("sql_mode", &self.modes),
             ("decorations", &self.decorations),
             ("errors", &self.errors),
+            ("known holes", &self.known),
             ("milder readings", &self.failures),
         ] {
             let list: Vec<String> = sorted(counts).iter().map(|(name, count)| format!("{name} {count}")).collect();

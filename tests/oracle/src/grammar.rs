@@ -9,6 +9,9 @@ use crate::random::Random;
 
 const SOURCE: &str = include_str!("grammar.txt");
 
+/// The token that ends a packet and begins the next one of the same session.
+const NEXT: &[u8] = b"@next";
+
 /// Rules nest no deeper; below it the first alternative of a rule is taken.
 const DEPTH: u32 = 14;
 
@@ -89,14 +92,17 @@ impl Grammar {
         let mut tokens = Vec::new();
         self.expand(self.packet, random, 0, &mut tokens, &mut used);
         let decoration = *random.pick(&["plain", "plain", "plain", "plain", "light", "light", "heavy"]);
-        let mut text = render(&tokens, decoration, random);
+        let parts = tokens.split(|(_, token)| token == NEXT);
+        let mut packets: Vec<Vec<u8>> = parts.map(|part| render(part, decoration, random)).collect();
         let mut decorated = decoration;
         if random.percent(6) {
-            self.mutate(&mut text, random);
+            let at = random.below(packets.len());
+            self.mutate(&mut packets[at], random);
             decorated = "mutated";
         }
+        let text = packets.pop().unwrap_or_default();
         let protocol = if random.percent(8) { Protocol::Prepared } else { Protocol::Text };
-        (Case { setup: setup(random, self.flavor), protocol, text }, used, decorated)
+        (Case { setup: setup(random, self.flavor), earlier: packets, protocol, text }, used, decorated)
     }
 
     fn expand(&self, rule: usize, random: &mut Random, depth: u32, tokens: &mut Tokens, used: &mut Vec<usize>) {
@@ -287,7 +293,7 @@ const VERSIONS: &[&[u8]] = &[
 ];
 
 /// Puts the tokens together. A versioned comment may open before one token and close before a later one.
-fn render(tokens: &Tokens, decoration: &str, random: &mut Random) -> Vec<u8> {
+fn render(tokens: &[(bool, Vec<u8>)], decoration: &str, random: &mut Random) -> Vec<u8> {
     let percent = match decoration {
         "plain" => 0,
         "light" => 12,

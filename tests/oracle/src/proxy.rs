@@ -116,9 +116,7 @@ impl Rule {
 /// Whether a proxy without a catalogue cannot know that a packet touches this table: a routine or a trigger does, or the
 /// packet names a view of it.
 fn is_hidden(table: &str, case: &Case, catalogue: Catalogue) -> bool {
-    let text = case.text.to_ascii_lowercase();
-    let named = |view: &str| text.windows(view.len()).any(|part| part == view.as_bytes());
-    let by_view = VIEWS.iter().any(|(view, below)| below.contains(&table) && named(view));
+    let by_view = VIEWS.iter().any(|(view, below)| below.contains(&table) && case.mentions(view));
     catalogue == Catalogue::Unknown && (BEHIND_ROUTINES.contains(&table) || by_view)
 }
 

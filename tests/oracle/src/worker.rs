@@ -11,9 +11,7 @@ use crate::case::{Case, Protocol, WORKER};
 use crate::client::{Address, Client, Reply, Shape};
 use crate::evidence::{BEGIN_MARK, COUNT, END_MARK, Happened, history, probe, read_count, read_probe, split};
 use crate::proxy::Rule;
-use statement::Charset;
-
-use crate::reading::{Answer, Reading, Session, charset_of};
+use crate::reading::{Answer, Reading, Session};
 use crate::verdict::{Catalogue, Comparison, Kind, Milder};
 use crate::world;
 
@@ -87,11 +85,28 @@ pub struct Spent {
     pub reconnects: u64,
 }
 
+/// Whether the session's counters of statements are asked for, which takes longer than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Asked,
+    Omitted,
+}
+
+/// The queries in front of a packet.
+struct Begin {
+    /// All in one text.
+    setup: String,
+    /// Behind the packets of the session before it.
+    marks: Vec<String>,
+}
+
 /// The replies to one packet.
 #[derive(Debug)]
 struct Run {
+    /// As it was before the packet.
     session: Session,
-    charset: Charset,
+    /// Of the packets before it.
+    earlier: Vec<Reply>,
     replies: Vec<Reply>,
     probe: Reply,
     /// The number of definitions that the session's counters have counted, if they were asked for.
@@ -216,69 +231,102 @@ impl Worker {
     }
 
     fn run_one(&mut self, case: &Case) -> Result<Run> {
-        let text = for_worker(&case.text, self.number);
+        let packets: Vec<Vec<u8>> = case.packets().map(|packet| for_worker(packet, self.number)).collect();
+        let Some((text, earlier)) = packets.split_last() else { bail!("a case without a packet") };
+        let counts = self.counts(case);
+        let end = self.end(counts);
+        let begin = self.begin(case, counts);
         let schema = world::schema(self.number);
-        let end = self.end(case, &text);
         let client = &mut self.hostile;
         client.push(RESET, b"");
         if self.elsewhere {
             client.push(INIT_DB, schema.as_bytes());
         }
-        let mut session = Session::new(&client.version);
-        let setup = case.setup.sql();
-        let mut begin = setup.join(";");
-        for sql in &setup {
-            session.run(sql.as_bytes());
-        }
-        begin.push_str(if begin.is_empty() { "" } else { ";" });
-        begin.push_str(&format!("DO '{BEGIN_MARK}'"));
-        client.push(QUERY, begin.as_bytes());
+        client.push(QUERY, begin.setup.as_bytes());
+        earlier.iter().for_each(|packet| client.push(QUERY, packet));
+        begin.marks.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
         match case.protocol {
             Protocol::Text => {
-                client.push(QUERY, &text);
+                client.push(QUERY, text);
                 end.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
             }
-            Protocol::Prepared => client.push(PREPARE, &text),
+            Protocol::Prepared => client.push(PREPARE, text),
         }
         client.flush()?;
         client.read_reply(Shape::Results)?;
         if std::mem::take(&mut self.elsewhere) {
             client.read_reply(Shape::Results)?;
         }
+        let mut session = Session::new(&client.version).in_schema(schema.clone());
         let begun = client.read_reply(Shape::Results)?;
         if let Some((code, message)) = begun.error
             && code != 1115
         {
-            bail!("setup failed: {code} {message}: {begin}");
+            bail!("setup failed: {code} {message}: {}", begin.setup);
+        }
+        for sql in &case.setup.sql() {
+            session.run(sql.as_bytes(), Answer::Succeeded);
         }
         session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
+        let mut replies = Vec::new();
+        for packet in earlier {
+            let reply = client.read_reply(Shape::Results)?;
+            session.run(packet, answer_of(&reply));
+            if let Some(status) = reply.status {
+                session.no_backslash_escapes = status & NO_BACKSLASH_ESCAPES != 0;
+            }
+            replies.push(reply);
+        }
+        let earlier = replies;
+        let mut counted_before = None;
+        for _ in &begin.marks {
+            counted_before = counted_before.or(read_count(&client.read_reply(Shape::Rows)?));
+        }
         let replies = match case.protocol {
             Protocol::Text => vec![client.read_reply(Shape::Results)?],
             Protocol::Prepared => self.execute(&end)?,
         };
         let probe = self.hostile.read_reply(Shape::Rows)?;
-        let counted = match end.get(1) {
-            Some(_) => read_count(&self.hostile.read_reply(Shape::Rows)?),
-            None => None,
-        };
+        let mut counted = None;
+        if end.len() > 1 {
+            let count = read_count(&self.hostile.read_reply(Shape::Rows)?);
+            let before = if begin.marks.len() > 1 { counted_before } else { Some(0) };
+            counted = count.zip(before).map(|(after, before)| after.saturating_sub(before));
+        }
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
         self.elsewhere = !is_here;
-        let charset = charset_of(&case.setup.charset);
-        Ok(Run { session, charset, replies, probe, counted, file_written: self.take_files(&text) })
+        Ok(Run { session, earlier, replies, probe, counted, file_written: self.take_files(case) })
     }
 
-    /// The queries behind a packet: the mark of its end, and the session's counters where only they tell of DDL.
-    fn end(&self, case: &Case, text: &[u8]) -> Vec<String> {
-        let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
-        let mut end = vec![match &self.place.through {
+    /// Whether the session's counters are asked: on MariaDB only they tell what EXECUTE has run.
+    fn counts(&self, case: &Case) -> Counts {
+        let executes = case.mentions("execute") || case.protocol == Protocol::Prepared;
+        if self.place.flavor == Flavor::Mariadb && executes { Counts::Asked } else { Counts::Omitted }
+    }
+
+    /// The queries in front of a packet. Through a proxy a rule forbids the packets before it as well, so that the mark stands
+    /// in front of all; directly it stands behind them.
+    fn begin(&self, case: &Case, counts: Counts) -> Begin {
+        let mark = format!("DO '{BEGIN_MARK}'");
+        let mut setup = case.setup.sql();
+        if case.earlier.is_empty() || matches!(self.place.through, Through::Proxy(..)) {
+            setup.push(mark);
+            return Begin { setup: setup.join(";"), marks: Vec::new() };
+        }
+        setup.push("DO 1".to_owned());
+        let count = (counts == Counts::Asked).then(|| COUNT.to_owned());
+        Begin { setup: setup.join(";"), marks: count.into_iter().chain([mark]).collect() }
+    }
+
+    /// The queries behind a packet: the mark of its end, and the session's counters.
+    fn end(&self, counts: Counts) -> Vec<String> {
+        let mark = match &self.place.through {
             Through::Directly => probe(self.thread),
             // A rule may refuse the probe, and never this.
             Through::Proxy(..) => format!("DO '{END_MARK}'"),
-        }];
-        if self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared) {
-            end.push(COUNT.to_owned());
-        }
-        end
+        };
+        let count = (counts == Counts::Asked).then(|| COUNT.to_owned());
+        [mark].into_iter().chain(count).collect()
     }
 
     fn execute(&mut self, end: &[String]) -> Result<Vec<Reply>> {
@@ -307,10 +355,12 @@ impl Worker {
     }
 
     /// Whether the packet has written a file: the one that the grammar names, or a stray one, in the way of DROP DATABASE.
-    fn take_files(&self, text: &[u8]) -> bool {
-        if !text.windows(4).any(|part| part.eq_ignore_ascii_case(b"FILE")) {
+    fn take_files(&self, case: &Case) -> bool {
+        if !case.mentions("file") {
             return false;
         }
+        let text = case.text.to_ascii_lowercase();
+        let is_own = text.windows(4).any(|part| part == b"file") || matches!(self.place.through, Through::Proxy(..));
         // The server takes a path with a folder in it from its own, the data folder.
         let path = self.place.data.with_file_name(format!("out{}", self.number));
         let written = std::fs::remove_file(path).is_ok();
@@ -320,7 +370,8 @@ impl Worker {
         let known = ["ibd", "MYD", "MYI", "sdi", "frm", "opt", "TRG", "TRN", "MAI", "MAD"];
         let is_stray =
             |path: &PathBuf| !path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known));
-        paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count() > 0 || written
+        let strays = paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count();
+        (strays > 0 || written) && is_own
     }
 
     fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
@@ -352,7 +403,9 @@ impl Worker {
     /// Adds the replies to the evidence, and compares.
     fn outcome(&mut self, case: &Case, run: &Run, seen: Happened) -> Outcome {
         let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
-        let error = run.replies.iter().find_map(|reply| reply.error.clone());
+        let is_judged_whole = matches!(self.place.through, Through::Proxy(..));
+        let earlier = run.earlier.iter().filter(|_| is_judged_whole);
+        let error = run.replies.iter().chain(earlier).find_map(|reply| reply.error.clone());
         let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
         let happened = Happened {
             succeeded,
@@ -366,8 +419,9 @@ impl Worker {
         self.broken |= happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
         self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
         let text = for_worker(&case.text, self.number);
-        let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
-        let reading = run.session.read(&text, answer);
+        let answers: Vec<Answer> = run.replies.iter().map(answer_of).collect();
+        let answer = if answers.contains(&Answer::Failed) { Answer::Failed } else { Answer::Succeeded };
+        let reading = run.session.clone().run(&text, answer);
         let failures = self.failures(case, run, &reading, &happened);
         Outcome { happened: Some(happened), failures, reading: Some(reading) }
     }
@@ -375,15 +429,8 @@ impl Worker {
     fn failures(&self, case: &Case, run: &Run, reading: &Reading, happened: &Happened) -> Vec<Milder> {
         match &self.place.through {
             Through::Directly => {
-                let comparison = Comparison {
-                    case,
-                    worker: self.number,
-                    session: &run.session,
-                    reading,
-                    happened,
-                    charset_before: run.charset,
-                    catalogue: self.place.catalogue,
-                };
+                let comparison =
+                    Comparison { case, session: &run.session, reading, happened, catalogue: self.place.catalogue };
                 comparison.failures()
             }
             Through::Proxy(_, rule) => {
@@ -392,6 +439,10 @@ impl Worker {
             }
         }
     }
+}
+
+fn answer_of(reply: &Reply) -> Answer {
+    if reply.error.is_none() { Answer::Succeeded } else { Answer::Failed }
 }
 
 fn may_ddl(happened: &Happened) -> bool {

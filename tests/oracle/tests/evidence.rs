@@ -1,7 +1,7 @@
 //! Controls: packets whose effects are known must leave their evidence, or a campaign without failures proves nothing.
 
 use oracle::campaign::{single_worker, start_server};
-use oracle::case::{Case, Protocol, Setup};
+use oracle::case::{Case, Protocol};
 use oracle::evidence::Happened;
 use oracle::proxy::{Proxy, Rule};
 use oracle::worker::Through;
@@ -87,7 +87,7 @@ fn check_through(server: &Server, flavor: Flavor, through: Through) {
         matches!(through, Through::Directly) || !is_lock
     };
     let mut worker = single_worker(server, flavor, through.clone()).expect("a worker");
-    let case = |text: &str, protocol| Case { setup: Setup::usual(), protocol, text: text.into() };
+    let case = |text: &str, protocol| Case { protocol, ..Case::of(text) };
     // All in one batch, so that the effects of each must be told from those of its neighbours.
     let mut cases: Vec<Case> = PACKETS.iter().map(|(text, _)| case(text, Protocol::Text)).collect();
     let mut deeds: Vec<Deed> = PACKETS.iter().map(|(_, deed)| *deed).collect();

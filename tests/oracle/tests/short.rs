@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use oracle::campaign::{Plan, Report, run, run_proxy, start_server};
-use oracle::case::escape;
 use oracle::verdict::Catalogue;
 use sandbox::Flavor;
 
@@ -21,7 +20,7 @@ fn check(report: &Report) {
     let lines: Vec<String> = findings
         .iter()
         .map(|finding| {
-            let (setup, text) = (&finding.case.setup, escape(&finding.case.text));
+            let (setup, text) = (&finding.case.setup, finding.case.shown());
             let failure = &finding.failure;
             format!("{:?} [{} {}] {text}\n    {}", failure.kind, setup.charset, setup.sql_mode, failure.detail)
         })
@@ -71,10 +70,7 @@ fn skipped(what: &str) {
 
 /// Refused packets are not accepted, so only the findings count.
 fn check_passed(report: &Report) {
-    let texts: Vec<String> = report
-        .findings
-        .iter()
-        .map(|finding| format!("{} {}", finding.failure.detail, escape(&finding.case.text)))
-        .collect();
+    let texts: Vec<String> =
+        report.findings.iter().map(|finding| format!("{} {}", finding.failure.detail, finding.case.shown())).collect();
     assert!(texts.is_empty(), "{} packets passed:\n{}", texts.len(), texts.join("\n"));
 }
