@@ -142,6 +142,7 @@ pub fn run_proxy(server: &Server, plan: &Plan) -> Result<Option<Report>> {
         all.findings.extend(report.findings);
         all.elapsed += report.elapsed;
     }
+    all.coverage.name_hits(&Grammar::new(plan.flavor));
     Ok(Some(all))
 }
 
@@ -201,8 +202,9 @@ fn run_through(server: &Server, plan: Plan, through: Through) -> Result<Report> 
             .map(|worker| worker.join().map_err(|_| anyhow!("a worker panicked"))?)
             .collect::<Result<Vec<()>>>()
     })?;
-    let Shared { coverage, findings, .. } = shared;
-    let coverage = coverage.into_inner().map_err(|_| anyhow!("a worker panicked"))?;
+    let Shared { coverage, findings, grammar, .. } = shared;
+    let mut coverage = coverage.into_inner().map_err(|_| anyhow!("a worker panicked"))?;
+    coverage.name_hits(&grammar);
     let findings = findings.into_inner().map_err(|_| anyhow!("a worker panicked"))?;
     Ok(Report { coverage, findings, elapsed: started.elapsed() })
 }
@@ -224,10 +226,8 @@ fn work(shared: &Shared, number: usize) -> Result<()> {
         let ended = index >= shared.plan.packets;
         if !ended {
             let mut random = Random::new(shared.plan.seed ^ index.wrapping_mul(0xD6E8_FEB8_6659_FD93));
-            let (case, rules, decoration) = shared.grammar.generate(&mut random, &seeds);
-            let names = shared.grammar.rule_names();
-            let rules: Vec<&str> = rules.iter().map(|&rule| names[rule].as_str()).collect();
-            coverage.generated(&case, &rules, decoration);
+            let (case, used, decoration) = shared.grammar.generate(&mut random, &seeds);
+            coverage.generated(&case, &used, decoration);
             if case.packets().any(may_be_ddl) { ddl.push(case) } else { usual.push(case) }
         }
         for cases in [&mut usual, &mut ddl] {
