@@ -155,7 +155,7 @@ pub fn single_worker(server: &Server, flavor: Flavor, through: Through) -> Resul
         world::create(&mut judge, flavor, SINGLE)?;
     }
     let data = server.data_dir().to_owned();
-    let place = Place { address, flavor, data, catalogue: Catalogue::Unknown, through };
+    let place = Place { address, flavor, data, catalogue: Catalogue::Unknown, through, workers: 1 };
     Worker::start(&place, SINGLE)
 }
 
@@ -176,7 +176,8 @@ fn run_through(server: &Server, plan: Plan, through: Through) -> Result<Report> 
         world::prepare_server(&mut judge, plan.flavor)?;
     }
     let data = server.data_dir().to_owned();
-    let place = Place { address, flavor: plan.flavor, data, catalogue: plan.catalogue, through };
+    let (flavor, catalogue, workers) = (plan.flavor, plan.catalogue, plan.workers);
+    let place = Place { address, flavor, data, catalogue, through, workers };
     let started = Instant::now();
     let shared = Shared {
         place,

@@ -2,7 +2,7 @@
 //!
 //! Whoever closes one removes its row here.
 
-use crate::case::Case;
+use crate::case::{Case, Protocol};
 use crate::verdict::{FAILED, Kind, Milder};
 
 /// A hole by the packets that show it.
@@ -11,7 +11,7 @@ struct Known {
     is: fn(&Case, &Milder) -> bool,
 }
 
-const KNOWN: [Known; 3] = [
+const KNOWN: [Known; 4] = [
     // The last reply of CALL, and on MariaDB that of SET STATEMENT … FOR and of BEGIN NOT ATOMIC, shows the sql_mode of the
     // statements within. The server goes back to the session's, and the next packet is read in the wrong mode.
     Known {
@@ -22,6 +22,13 @@ const KNOWN: [Known; 3] = [
     Known {
         name: "locks of EXECUTE and SET STATEMENT",
         is: |case, failure| is_of_locks(failure.kind) && (case.mentions("execute") || case.mentions("statement")),
+    },
+    // Both servers prepare the first statement of `SELECT 1;\0; LOCK TABLES t WRITE` and pass over the rest.
+    Known {
+        name: "locks behind a NUL of a prepared text",
+        is: |case, failure| {
+            failure.kind == Kind::ClaimedLock && case.protocol == Protocol::Prepared && case.text.contains(&0)
+        },
     },
     // Of several readings with different locks, the possible ones are dropped when the text fails.
     Known {

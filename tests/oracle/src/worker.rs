@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use sandbox::Flavor;
 
-use crate::case::{Case, Protocol, WORKER};
+use crate::case::{Case, Protocol, WORKER, escape};
 use crate::client::{Address, Client, Reply, Shape};
 use crate::evidence::{BEGIN_MARK, COUNT, END_MARK, Happened, history, probe, read_count, read_probe, split};
 use crate::proxy::Rule;
@@ -34,6 +34,8 @@ pub struct Place {
     pub data: PathBuf,
     pub catalogue: Catalogue,
     pub through: Through,
+    /// How many workers there are: their numbers begin at 0.
+    pub workers: usize,
 }
 
 /// The way of the packets.
@@ -179,6 +181,8 @@ impl Worker {
         let (hostile, thread) = connect(&self.place, &mut self.judge, self.number)?;
         (self.hostile, self.thread, self.last_event) = (hostile, thread, 0);
         (self.dirty, self.elsewhere) = (true, false);
+        // A file of a packet that was lost is none of the next one's.
+        self.take_files(&Case::of("file"));
         Ok(())
     }
 
@@ -214,13 +218,32 @@ impl Worker {
             if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
                 // MariaDB may leave files behind where a statement was killed, and does not drop a schema that has some.
                 let _ = std::fs::remove_dir_all(self.place.data.join(world::schema(self.number)));
-                world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+                if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+                    self.move_on()?;
+                }
             }
         }
         self.snapshot = world::snapshot(&mut self.judge, self.place.flavor, self.number)?;
         self.elsewhere = true;
         self.spent.rebuilding += started.elapsed();
         Ok(())
+    }
+
+    /// Leaves the schemas to a statement that no KILL ends, and takes those of a number that no worker has.
+    fn move_on(&mut self) -> Result<()> {
+        let hung =
+            "SELECT CONCAT(USER, ', ', STATE, ': ', INFO) FROM information_schema.PROCESSLIST WHERE COMMAND='Killed'";
+        for statement in self.judge.rows(hung)?.into_iter().flatten().flatten() {
+            eprintln!("hung: {}", escape(&statement));
+        }
+        let number = self.number + self.place.workers;
+        // The rules of a proxy name the users of the first numbers.
+        if number > 9 || matches!(self.place.through, Through::Proxy(..)) {
+            bail!("the schemas of worker {} cannot be made anew", self.number);
+        }
+        self.number = number;
+        world::create(&mut self.judge, self.place.flavor, number)?;
+        self.reconnect()
     }
 
     /// Gives up the locks of the packet before.
