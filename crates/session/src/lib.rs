@@ -115,6 +115,11 @@ impl SessionText {
         }
     }
 
+    /// `Unknown` if it may be any.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
     /// How a text of this session is read now. `None`: in several modes.
     #[inline]
     pub fn mode(&self) -> Option<Mode> {

@@ -1,4 +1,4 @@
-//! One packet with the session that it meets, and its form in a corpus file.
+//! One packet with the session that it meets and the packets before it, and its form in a corpus file.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,10 @@ pub struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Case {
     pub setup: Setup,
+    /// Packets of the same session before the judged one, each a COM_QUERY of its own. Unlike the setup they may be anything.
+    pub earlier: Vec<Vec<u8>>,
     pub protocol: Protocol,
+    /// The packet that is judged.
     pub text: Vec<u8>,
 }
 
@@ -56,6 +59,29 @@ impl Setup {
 pub const WORKER: u8 = b'$';
 
 impl Case {
+    /// A single packet in a usual session.
+    pub fn of(text: impl Into<Vec<u8>>) -> Case {
+        Case { setup: Setup::usual(), earlier: Vec::new(), protocol: Protocol::Text, text: text.into() }
+    }
+
+    /// All packets, the judged one last.
+    pub fn packets(&self) -> impl Iterator<Item = &[u8]> {
+        self.earlier.iter().chain([&self.text]).map(Vec::as_slice)
+    }
+
+    /// Whether the bytes of a word, in lower case, are somewhere in a packet.
+    pub fn mentions(&self, word: &str) -> bool {
+        self.packets().any(|packet| {
+            let text = packet.to_ascii_lowercase();
+            text.windows(word.len()).any(|part| part == word.as_bytes())
+        })
+    }
+
+    /// All packets for people, with arrows between them.
+    pub fn shown(&self) -> String {
+        self.packets().map(escape).collect::<Vec<_>>().join(" => ")
+    }
+
     /// A file of the corpus: lines of `key: value`, with the text escaped, and comment lines that begin with `#`.
     pub fn to_file(&self, comment: &str) -> String {
         let mut file = String::new();
@@ -71,12 +97,15 @@ impl Case {
         let _ = writeln!(file, "charset: {charset}");
         let _ = writeln!(file, "sql_mode: {sql_mode}");
         let _ = writeln!(file, "before: {before}");
+        for packet in &self.earlier {
+            let _ = writeln!(file, "earlier: {}", escape(packet));
+        }
         let _ = writeln!(file, "packet: {}", escape(&self.text));
         file
     }
 
     pub fn from_file(file: &str) -> Result<Case> {
-        let mut case = Case { setup: Setup::usual(), protocol: Protocol::Text, text: Vec::new() };
+        let mut case = Case::of("");
         for line in file.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
             let (key, value) = line.split_once(':').context("a line without a key")?;
             let value = value.strip_prefix(' ').unwrap_or(value);
@@ -86,6 +115,7 @@ impl Case {
                 "charset" => case.setup.charset = value.to_owned(),
                 "sql_mode" => case.setup.sql_mode = value.to_owned(),
                 "before" => case.setup.before = value.to_owned(),
+                "earlier" => case.earlier.push(unescape(value)?),
                 "packet" => case.text = unescape(value)?,
                 _ => bail!("unknown line {line}"),
             }
@@ -146,7 +176,8 @@ mod tests {
         let mut text: Vec<u8> = (0..=255).collect();
         text.resize(1000, b'x');
         let setup = Setup { charset: "gbk".into(), sql_mode: "ANSI_QUOTES".into(), before: "BEGIN".into() };
-        let case = Case { setup, protocol: Protocol::Prepared, text };
+        let earlier = vec![b"SET NAMES gbk".to_vec(), b"\xA1\\'".to_vec()];
+        let case = Case { setup, earlier, protocol: Protocol::Prepared, text };
         let read = Case::from_file(&case.to_file("two\nlines")).expect("a case");
         assert_eq!(read, case);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::case::{Case, Protocol};
 use crate::evidence::Happened;
-use crate::grammar::sorted;
+use crate::grammar::{Grammar, count_hits, sorted};
 
 /// Counts of a campaign; those of several workers add up.
 #[derive(Debug, Default)]
@@ -22,7 +22,11 @@ pub struct Coverage {
     pub ran_ddl: u64,
     pub free: u64,
     pub unknown_tables: u64,
-    rules: BTreeMap<String, u64>,
+    /// Hits of the grammar's alternatives, by their numbers.
+    pub alternatives: Vec<u64>,
+    pub rules: BTreeMap<String, u64>,
+    /// Rules and alternatives of the grammar that no packet was made of.
+    pub never_generated: Vec<String>,
     events: BTreeMap<String, u64>,
     charsets: BTreeMap<String, u64>,
     modes: BTreeMap<String, u64>,
@@ -30,19 +34,23 @@ pub struct Coverage {
     classes: BTreeMap<String, u64>,
     errors: BTreeMap<String, u64>,
     pub failures: BTreeMap<String, u64>,
+    /// Holes that are not closed yet.
+    pub known: BTreeMap<String, u64>,
 }
 
 impl Coverage {
-    pub fn generated(&mut self, case: &Case, rules: &[&str], decoration: &str) {
-        for rule in rules {
-            *self.rules.entry((*rule).to_owned()).or_default() += 1;
-        }
+    /// `used` are the numbers of the grammar's alternatives.
+    pub fn generated(&mut self, case: &Case, used: &[usize], decoration: &str) {
+        count_hits(&mut self.alternatives, used);
         let count = |map: &mut BTreeMap<String, u64>, key: &str| *map.entry(key.to_owned()).or_default() += 1;
         count(&mut self.charsets, &case.setup.charset);
         count(&mut self.modes, if case.setup.sql_mode.is_empty() { "default" } else { &case.setup.sql_mode });
         count(&mut self.decorations, decoration);
         if case.protocol == Protocol::Prepared {
             count(&mut self.decorations, "COM_STMT_PREPARE");
+        }
+        if !case.earlier.is_empty() {
+            count(&mut self.decorations, &format!("sequence of {}", case.earlier.len() + 1));
         }
     }
 
@@ -68,6 +76,12 @@ impl Coverage {
         self.unknown_tables += u64::from(reading.tables.is_none());
     }
 
+    /// Gives the hits their names; once all are counted.
+    pub fn name_hits(&mut self, grammar: &Grammar) {
+        self.rules = grammar.rules_hit(&self.alternatives);
+        self.never_generated = grammar.never_generated(&self.alternatives);
+    }
+
     pub fn add(&mut self, other: &Coverage) {
         for (mine, others) in [
             (&mut self.packets, other.packets),
@@ -82,8 +96,11 @@ impl Coverage {
         ] {
             *mine += others;
         }
+        self.alternatives.resize(self.alternatives.len().max(other.alternatives.len()), 0);
+        for (mine, others) in self.alternatives.iter_mut().zip(&other.alternatives) {
+            *mine += others;
+        }
         for (mine, others) in [
-            (&mut self.rules, &other.rules),
             (&mut self.events, &other.events),
             (&mut self.charsets, &other.charsets),
             (&mut self.modes, &other.modes),
@@ -91,6 +108,7 @@ impl Coverage {
             (&mut self.classes, &other.classes),
             (&mut self.errors, &other.errors),
             (&mut self.failures, &other.failures),
+            (&mut self.known, &other.known),
         ] {
             for (key, count) in others {
                 *mine.entry(key.clone()).or_default() += count;
@@ -120,10 +138,16 @@ impl fmt::Display for Coverage {
             ("sql_mode", &self.modes),
             ("decorations", &self.decorations),
             ("errors", &self.errors),
+            ("known holes", &self.known),
             ("milder readings", &self.failures),
         ] {
             let list: Vec<String> = sorted(counts).iter().map(|(name, count)| format!("{name} {count}")).collect();
             writeln!(f, "{title}: {}", if list.is_empty() { "none".to_owned() } else { list.join(", ") })?;
+        }
+        // A line each: the alternatives have commas.
+        writeln!(f, "rules and alternatives never generated: {}", self.never_generated.len())?;
+        for never in &self.never_generated {
+            writeln!(f, "    never generated: {never}")?;
         }
         Ok(())
     }

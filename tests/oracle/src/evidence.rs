@@ -62,8 +62,6 @@ pub struct After {
     pub table_lock: bool,
     pub global_lock: bool,
     pub backup_lock: bool,
-    /// DDL was begun, by the counters of the session.
-    pub counted_ddl: bool,
 }
 
 /// All evidence of one packet.
@@ -78,6 +76,8 @@ pub struct Happened {
     pub in_transaction: bool,
     /// `None`: the packet made the probe unreadable.
     pub after: Option<After>,
+    /// DDL was begun, by the counters of the session.
+    pub counted_ddl: bool,
     pub file_written: bool,
     /// Table events were lost, so that `tables` may lack some.
     pub incomplete: bool,
@@ -110,7 +110,7 @@ impl Happened {
     }
 
     pub fn ran_ddl(&self) -> bool {
-        let counted = self.error.is_none() && self.after.as_ref().is_some_and(|after| after.counted_ddl);
+        let counted = self.error.is_none() && self.counted_ddl;
         counted || self.events.iter().any(|event| !event.failed && is_ddl(event))
     }
 
@@ -217,30 +217,26 @@ fn starts(event: &Event, words: &[&str]) -> bool {
 pub const BEGIN_MARK: &str = "oracle-begin";
 pub const END_MARK: &str = "oracle-end";
 
-/// Whether the session's counters of statements are asked for, which takes longer than all the rest. MariaDB's events do not
-/// tell what EXECUTE has run; the counters do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
-    Asked,
-    Omitted,
+/// The query for the session's counters of DDL, which takes longer than all the rest. MariaDB's events do not tell what
+/// EXECUTE has run; the counters do. It is a read of no table that a rule names, so every proxy lets it pass.
+pub const COUNT: &str = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME LIKE \
+     'COM_CREATE%' OR VARIABLE_NAME LIKE 'COM_DROP%' OR VARIABLE_NAME LIKE 'COM_ALTER%' OR VARIABLE_NAME IN \
+     ('COM_TRUNCATE', 'COM_RENAME_TABLE')";
+
+/// The answer to [`COUNT`]; `None` while the session has locked tables.
+pub fn read_count(reply: &Reply) -> Option<u64> {
+    let sum = text(reply.rows.first()?.first())?;
+    let whole = sum.split('.').next()?;
+    whole.parse().ok()
 }
 
 /// The query that a packet's own session answers behind it.
-pub fn probe(thread: u64, counts: Counts) -> String {
-    let counted = match counts {
-        Counts::Omitted => "NULL",
-        Counts::Asked => {
-            "(SELECT COUNT(*) FROM information_schema.SESSION_STATUS WHERE VARIABLE_VALUE<>'0' AND (VARIABLE_NAME LIKE \
-             'COM_CREATE%' OR VARIABLE_NAME LIKE 'COM_DROP%' OR VARIABLE_NAME LIKE 'COM_ALTER%' OR VARIABLE_NAME IN \
-             ('COM_TRUNCATE', 'COM_RENAME_TABLE')))"
-        }
-    };
+pub fn probe(thread: u64) -> String {
     format!(
         "SELECT '{END_MARK}', @@character_set_client, @@sql_mode, @@autocommit, DATABASE(), (SELECT GROUP_CONCAT(DISTINCT \
          CONCAT(OBJECT_TYPE, ':', LOCK_TYPE, ':', LOCK_DURATION)) FROM performance_schema.metadata_locks \
          WHERE OWNER_THREAD_ID={thread} AND (OBJECT_SCHEMA IS NULL OR OBJECT_SCHEMA<>'performance_schema')), \
-         (SELECT COUNT(*) FROM performance_schema.table_handles WHERE OWNER_THREAD_ID={thread} AND EXTERNAL_LOCK IS NOT NULL), \
-         {counted}"
+         (SELECT COUNT(*) FROM performance_schema.table_handles WHERE OWNER_THREAD_ID={thread} AND EXTERNAL_LOCK IS NOT NULL)"
     )
 }
 
@@ -266,7 +262,6 @@ pub fn read_probe(reply: &Reply) -> Option<After> {
     };
     // Between statements only LOCK TABLES and its like keep a table's external lock.
     after.table_lock = text(6)? != "0";
-    after.counted_ddl = text(7).is_some_and(|count| count != "0");
     for lock in text(5).unwrap_or_default().split(',') {
         let mut parts = lock.split(':');
         let (kind, lock, duration) =
@@ -294,8 +289,9 @@ pub struct History {
     pub full: (bool, bool),
 }
 
-/// Events that the server keeps of a thread, see `start_server`.
-const RING: usize = 512;
+/// Statements and waits that the server keeps of a thread; more than 1024 it does not allow.
+pub const STATEMENTS_KEPT: usize = 512;
+pub const WAITS_KEPT: usize = 1024;
 
 fn text(value: Option<&Option<Vec<u8>>>) -> Option<String> {
     value?.as_ref().map(|value| String::from_utf8_lossy(value).into_owned())
@@ -314,7 +310,7 @@ pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
              FROM performance_schema.events_statements_history WHERE THREAD_ID={thread} AND EVENT_ID>{after}"
         ))
         .context("reading statement events")?;
-    history.full.0 = rows.len() >= RING;
+    history.full.0 = rows.len() >= STATEMENTS_KEPT;
     for row in rows {
         let name = text(row.get(1)).unwrap_or_default();
         let name = name.strip_prefix("statement/").unwrap_or(&name);
@@ -335,7 +331,7 @@ pub fn history(judge: &mut Client, thread: u64, after: u64) -> Result<History> {
              FROM performance_schema.events_waits_history WHERE THREAD_ID={thread} AND EVENT_ID>{after}"
         ))
         .context("reading wait events")?;
-    history.full.1 = rows.len() >= RING;
+    history.full.1 = rows.len() >= WAITS_KEPT;
     for row in rows {
         let name = text(row.get(2)).unwrap_or_default();
         let kind = if name.contains("Item_func_sleep") {

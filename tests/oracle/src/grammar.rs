@@ -9,11 +9,18 @@ use crate::random::Random;
 
 const SOURCE: &str = include_str!("grammar.txt");
 
+/// The token that ends a packet and begins the next one of the same session.
+const NEXT: &[u8] = b"@next";
+
 /// Rules nest no deeper; below it the first alternative of a rule is taken.
 const DEPTH: u32 = 14;
 
 #[derive(Debug)]
 struct Alternative {
+    /// Its number among all alternatives of the grammar.
+    number: usize,
+    /// As the file has it.
+    line: &'static str,
     weight: usize,
     tokens: Vec<Token>,
 }
@@ -55,13 +62,15 @@ impl Grammar {
             grammar.rules.push(Vec::new());
         }
         let mut current = None;
+        let mut number = 0;
         for line in SOURCE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             match line.strip_prefix(':') {
                 Some(name) => current = numbers.get(name).copied(),
                 None => {
                     let rule = current.expect("a rule before the first alternative");
-                    if let Some(alternative) = alternative(line, flavor, &numbers) {
+                    if let Some(alternative) = alternative(line, number, flavor, &numbers) {
                         grammar.rules[rule].push(alternative);
+                        number += 1;
                     }
                 }
             }
@@ -74,11 +83,37 @@ impl Grammar {
         grammar
     }
 
-    /// Names of the rules, in the order of the file.
-    pub fn rule_names(&self) -> &[String] {
-        &self.names
+    /// Rules and alternatives that no packet was made of: `rule: alternative`, or the rule alone if none of its alternatives was
+    /// taken. `hits` counts packets by the numbers of alternatives.
+    pub fn never_generated(&self, hits: &[u64]) -> Vec<String> {
+        let is_hit = |alternative: &&Alternative| hits.get(alternative.number).is_some_and(|hits| *hits > 0);
+        let mut never = Vec::new();
+        for (name, rule) in self.names.iter().zip(&self.rules) {
+            if !rule.iter().any(|alternative| is_hit(&alternative)) {
+                never.extend((!self.is_foreign(name)).then(|| name.clone()));
+                continue;
+            }
+            let missed = rule.iter().filter(|alternative| !is_hit(alternative));
+            never.extend(missed.map(|alternative| format!("{name}: {}", alternative.line)));
+        }
+        never
     }
 
+    /// Only alternatives of the other flavour lead to this rule.
+    fn is_foreign(&self, rule: &str) -> bool {
+        let reference = format!("<{rule}>");
+        let mut leading = SOURCE.lines().filter(|line| line.contains(&reference)).peekable();
+        leading.peek().is_some() && leading.all(|line| line.starts_with(other_flavor(self.flavor)))
+    }
+
+    /// Hits of rules from those of their alternatives.
+    pub fn rules_hit(&self, hits: &[u64]) -> BTreeMap<String, u64> {
+        let sum = |rule: &[Alternative]| rule.iter().filter_map(|alternative| hits.get(alternative.number)).sum();
+        let rules = self.names.iter().zip(&self.rules);
+        rules.map(|(name, rule)| (name.clone(), sum(rule))).filter(|(_, hits)| *hits > 0).collect()
+    }
+
+    /// A packet, the numbers of the alternatives that it was made of, and its decoration.
     pub fn generate(&self, random: &mut Random, seeds: &[Case]) -> (Case, Vec<usize>, &'static str) {
         if !seeds.is_empty() && random.percent(4) {
             let mut case = random.pick(seeds).clone();
@@ -89,20 +124,23 @@ impl Grammar {
         let mut tokens = Vec::new();
         self.expand(self.packet, random, 0, &mut tokens, &mut used);
         let decoration = *random.pick(&["plain", "plain", "plain", "plain", "light", "light", "heavy"]);
-        let mut text = render(&tokens, decoration, random);
+        let parts = tokens.split(|(_, token)| token == NEXT);
+        let mut packets: Vec<Vec<u8>> = parts.map(|part| render(part, decoration, random)).collect();
         let mut decorated = decoration;
         if random.percent(6) {
-            self.mutate(&mut text, random);
+            let at = random.below(packets.len());
+            self.mutate(&mut packets[at], random);
             decorated = "mutated";
         }
+        let text = packets.pop().unwrap_or_default();
         let protocol = if random.percent(8) { Protocol::Prepared } else { Protocol::Text };
-        (Case { setup: setup(random, self.flavor), protocol, text }, used, decorated)
+        (Case { setup: setup(random, self.flavor), earlier: packets, protocol, text }, used, decorated)
     }
 
     fn expand(&self, rule: usize, random: &mut Random, depth: u32, tokens: &mut Tokens, used: &mut Vec<usize>) {
-        used.push(rule);
         let alternatives = &self.rules[rule];
         let chosen = if depth > DEPTH { &alternatives[0] } else { weighted(alternatives, random) };
+        used.push(chosen.number);
         for token in &chosen.tokens {
             let mut glued = token.glued;
             if let [Piece::Rule(rule)] = token.pieces.as_slice() {
@@ -222,21 +260,30 @@ fn weighted<'a>(alternatives: &'a [Alternative], random: &mut Random) -> &'a Alt
     &alternatives[0]
 }
 
-/// `None`: of the other flavour.
-fn alternative(line: &str, flavor: Flavor, numbers: &HashMap<String, usize>) -> Option<Alternative> {
-    let other = match flavor {
+/// The sign of the alternatives that a flavour does not have.
+fn other_flavor(flavor: Flavor) -> &'static str {
+    match flavor {
         Flavor::Mysql => "ma ",
         Flavor::Mariadb => "my ",
-    };
-    if line.starts_with(other) {
+    }
+}
+
+/// `None`: of the other flavour.
+fn alternative(
+    line: &'static str,
+    number: usize,
+    flavor: Flavor,
+    numbers: &HashMap<String, usize>,
+) -> Option<Alternative> {
+    if line.starts_with(other_flavor(flavor)) {
         return None;
     }
     let mut line = line.strip_prefix("my ").or_else(|| line.strip_prefix("ma ")).unwrap_or(line);
     let mut weight = 1;
-    if let Some((number, rest)) = line.split_once("* ")
-        && let Ok(number) = number.parse()
+    if let Some((given, rest)) = line.split_once("* ")
+        && let Ok(given) = given.parse()
     {
-        weight = number;
+        weight = given;
         line = rest;
     }
     let tokens = line.split(' ').filter(|token| !token.is_empty() && *token != "_").map(|token| {
@@ -244,7 +291,7 @@ fn alternative(line: &str, flavor: Flavor, numbers: &HashMap<String, usize>) -> 
         let token = if glued { &token[1..] } else { token };
         Token { glued, pieces: pieces(token, numbers) }
     });
-    Some(Alternative { weight, tokens: tokens.collect() })
+    Some(Alternative { number, line, weight, tokens: tokens.collect() })
 }
 
 fn pieces(token: &str, numbers: &HashMap<String, usize>) -> Vec<Piece> {
@@ -287,7 +334,7 @@ const VERSIONS: &[&[u8]] = &[
 ];
 
 /// Puts the tokens together. A versioned comment may open before one token and close before a later one.
-fn render(tokens: &Tokens, decoration: &str, random: &mut Random) -> Vec<u8> {
+fn render(tokens: &[(bool, Vec<u8>)], decoration: &str, random: &mut Random) -> Vec<u8> {
     let percent = match decoration {
         "plain" => 0,
         "light" => 12,
@@ -412,6 +459,18 @@ fn setup(random: &mut Random, flavor: Flavor) -> Setup {
     Setup { charset, sql_mode, before: before.to_owned() }
 }
 
+/// Adds the numbers of one packet's alternatives to the counts.
+pub fn count_hits(hits: &mut Vec<u64>, used: &[usize]) {
+    for &number in used {
+        if hits.len() <= number {
+            hits.resize(number + 1, 0);
+        }
+        if let Some(count) = hits.get_mut(number) {
+            *count += 1;
+        }
+    }
+}
+
 /// Counts of names, most frequent first.
 pub fn sorted<K: Ord + Clone>(counts: &BTreeMap<K, u64>) -> Vec<(K, u64)> {
     let mut sorted: Vec<_> = counts.iter().map(|(name, count)| (name.clone(), *count)).collect();
@@ -440,6 +499,39 @@ mod tests {
             };
             assert_eq!(texts(5), texts(5));
             assert_ne!(texts(5), texts(6));
+        }
+    }
+
+    #[test]
+    fn never_generated_shrinks_with_packets() {
+        let grammar = Grammar::new(Flavor::Mysql);
+        let mut random = Random::new(5);
+        let mut hits = Vec::new();
+        let all = grammar.never_generated(&hits);
+        let own: Vec<&String> = grammar.names.iter().filter(|name| !grammar.is_foreign(name)).collect();
+        assert!(all.iter().eq(own), "only the rules, if nothing was generated: {all:?}");
+        for _ in 0..300 {
+            count_hits(&mut hits, &grammar.generate(&mut random, &[]).1);
+        }
+        let never = grammar.never_generated(&hits);
+        let of_packet = |line: &&String| line.starts_with("packet");
+        assert!(!never.is_empty() && !never.iter().any(|line| of_packet(&line)), "{never:?}");
+        assert_eq!(grammar.rules_hit(&hits).get("packet"), Some(&300));
+    }
+
+    #[test]
+    fn every_alternative_is_generated() {
+        for flavor in [Flavor::Mysql, Flavor::Mariadb] {
+            let grammar = Grammar::new(flavor);
+            let mut random = Random::new(5);
+            let mut hits = Vec::new();
+            for _ in 0..60_000 {
+                count_hits(&mut hits, &grammar.generate(&mut random, &[]).1);
+            }
+            let never = grammar.never_generated(&hits);
+            assert!(never.len() * 50 < hits.len(), "{flavor}: {never:#?}");
+            let rules: Vec<_> = never.iter().filter(|line| !line.contains(": ")).collect();
+            assert!(rules.is_empty(), "{flavor}: rules that nothing leads to: {rules:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod corpus;
 pub mod coverage;
 pub mod evidence;
 pub mod grammar;
+pub mod known;
 pub mod minimize;
 pub mod proxy;
 pub mod random;

@@ -99,7 +99,12 @@ impl Rule {
                 happened.events.iter().find(is).map(|event| format!("`{}` ran", String::from_utf8_lossy(&event.text)))
             }
             Rule::NoWhere => {
-                let has_where = |event: &Event| event.text.to_ascii_uppercase().windows(5).any(|word| word == b"WHERE");
+                // The server cuts its text at bytes that are no characters; then the packet's own stands in.
+                let is_cut = case.packets().any(|packet| !packet.is_ascii());
+                let has_where = |event: &Event| {
+                    let shows = event.text.to_ascii_uppercase().windows(5).any(|word| word == b"WHERE");
+                    shows || (is_cut && case.mentions("where"))
+                };
                 let changes = ["update", "delete", "update_multi", "delete_multi"];
                 let is = |event: &&Event| {
                     !event.failed && event.level == 0 && changes.contains(&event.name.as_str()) && !has_where(event)
@@ -116,9 +121,7 @@ impl Rule {
 /// Whether a proxy without a catalogue cannot know that a packet touches this table: a routine or a trigger does, or the
 /// packet names a view of it.
 fn is_hidden(table: &str, case: &Case, catalogue: Catalogue) -> bool {
-    let text = case.text.to_ascii_lowercase();
-    let named = |view: &str| text.windows(view.len()).any(|part| part == view.as_bytes());
-    let by_view = VIEWS.iter().any(|(view, below)| below.contains(&table) && named(view));
+    let by_view = VIEWS.iter().any(|(view, below)| below.contains(&table) && case.mentions(view));
     catalogue == Catalogue::Unknown && (BEHIND_ROUTINES.contains(&table) || by_view)
 }
 

@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use sandbox::Flavor;
 
-use crate::case::{Case, Protocol, WORKER};
+use crate::case::{Case, Protocol, WORKER, escape};
 use crate::client::{Address, Client, Reply, Shape};
-use crate::evidence::{BEGIN_MARK, Counts, END_MARK, Happened, history, probe, read_probe, split};
+use crate::evidence::{BEGIN_MARK, COUNT, END_MARK, Happened, history, probe, read_count, read_probe, split};
 use crate::proxy::Rule;
-use statement::Charset;
-
-use crate::reading::{Answer, Reading, Session, charset_of};
+use crate::reading::{Answer, Reading, Session};
 use crate::verdict::{Catalogue, Comparison, Kind, Milder};
 use crate::world;
 
@@ -36,6 +34,8 @@ pub struct Place {
     pub data: PathBuf,
     pub catalogue: Catalogue,
     pub through: Through,
+    /// How many workers there are: their numbers begin at 0.
+    pub workers: usize,
 }
 
 /// The way of the packets.
@@ -87,13 +87,32 @@ pub struct Spent {
     pub reconnects: u64,
 }
 
+/// Whether the session's counters of statements are asked for, which takes longer than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Asked,
+    Omitted,
+}
+
+/// The queries in front of a packet.
+struct Begin {
+    /// All in one text.
+    setup: String,
+    /// Behind the packets of the session before it.
+    marks: Vec<String>,
+}
+
 /// The replies to one packet.
 #[derive(Debug)]
 struct Run {
+    /// As it was before the packet.
     session: Session,
-    charset: Charset,
+    /// Of the packets before it.
+    earlier: Vec<Reply>,
     replies: Vec<Reply>,
     probe: Reply,
+    /// The number of definitions that the session's counters have counted, if they were asked for.
+    counted: Option<u64>,
     file_written: bool,
 }
 
@@ -105,7 +124,8 @@ impl Worker {
         if matches!(place.through, Through::Directly) {
             world::create(&mut judge, place.flavor, number)?;
         } else {
-            world::rebuild(&mut judge, place.flavor, number)?;
+            // The proxy before this one may have left a statement that still runs, and holds its tables.
+            world::rebuild_after_others(&mut judge, place.flavor, number)?;
         }
         let snapshot = world::snapshot(&mut judge, place.flavor, number)?;
         let (hostile, thread) = connect(place, &mut judge, number)?;
@@ -161,6 +181,8 @@ impl Worker {
         let (hostile, thread) = connect(&self.place, &mut self.judge, self.number)?;
         (self.hostile, self.thread, self.last_event) = (hostile, thread, 0);
         (self.dirty, self.elsewhere) = (true, false);
+        // A file of a packet that was lost is none of the next one's.
+        self.take_files(&Case::of("file"));
         Ok(())
     }
 
@@ -196,13 +218,32 @@ impl Worker {
             if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
                 // MariaDB may leave files behind where a statement was killed, and does not drop a schema that has some.
                 let _ = std::fs::remove_dir_all(self.place.data.join(world::schema(self.number)));
-                world::rebuild(&mut self.judge, self.place.flavor, self.number)?;
+                if world::rebuild(&mut self.judge, self.place.flavor, self.number).is_err() {
+                    self.move_on()?;
+                }
             }
         }
         self.snapshot = world::snapshot(&mut self.judge, self.place.flavor, self.number)?;
         self.elsewhere = true;
         self.spent.rebuilding += started.elapsed();
         Ok(())
+    }
+
+    /// Leaves the schemas to a statement that no KILL ends, and takes those of a number that no worker has.
+    fn move_on(&mut self) -> Result<()> {
+        let hung =
+            "SELECT CONCAT(USER, ', ', STATE, ': ', INFO) FROM information_schema.PROCESSLIST WHERE COMMAND='Killed'";
+        for statement in self.judge.rows(hung)?.into_iter().flatten().flatten() {
+            eprintln!("hung: {}", escape(&statement));
+        }
+        let number = self.number + self.place.workers;
+        // The rules of a proxy name the users of the first numbers.
+        if number > 9 || matches!(self.place.through, Through::Proxy(..)) {
+            bail!("the schemas of worker {} cannot be made anew", self.number);
+        }
+        self.number = number;
+        world::create(&mut self.judge, self.place.flavor, number)?;
+        self.reconnect()
     }
 
     /// Gives up the locks of the packet before.
@@ -213,68 +254,105 @@ impl Worker {
     }
 
     fn run_one(&mut self, case: &Case) -> Result<Run> {
-        let text = for_worker(&case.text, self.number);
+        let packets: Vec<Vec<u8>> = case.packets().map(|packet| for_worker(packet, self.number)).collect();
+        let Some((text, earlier)) = packets.split_last() else { bail!("a case without a packet") };
+        let counts = self.counts(case);
+        let end = self.end(counts);
+        let begin = self.begin(case, counts);
         let schema = world::schema(self.number);
-        let end = self.end(case, &text);
         let client = &mut self.hostile;
         client.push(RESET, b"");
         if self.elsewhere {
             client.push(INIT_DB, schema.as_bytes());
         }
-        let mut session = Session::new(&client.version);
-        let setup = case.setup.sql();
-        let mut begin = setup.join(";");
-        begin.push_str(if begin.is_empty() { "" } else { ";" });
-        begin.push_str(&format!("DO '{BEGIN_MARK}'"));
-        client.push(QUERY, begin.as_bytes());
+        client.push(QUERY, begin.setup.as_bytes());
+        earlier.iter().for_each(|packet| client.push(QUERY, packet));
+        begin.marks.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
         match case.protocol {
             Protocol::Text => {
-                client.push(QUERY, &text);
-                client.push(QUERY, end.as_bytes());
+                client.push(QUERY, text);
+                end.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
             }
-            Protocol::Prepared => client.push(PREPARE, &text),
+            Protocol::Prepared => client.push(PREPARE, text),
         }
         client.flush()?;
         client.read_reply(Shape::Results)?;
         if std::mem::take(&mut self.elsewhere) {
             client.read_reply(Shape::Results)?;
         }
+        let mut session = Session::new(&client.version).in_schema(schema.clone());
         let begun = client.read_reply(Shape::Results)?;
         if let Some((code, message)) = begun.error
             && code != 1115
         {
-            bail!("setup failed: {code} {message}: {begin}");
+            bail!("setup failed: {code} {message}: {}", begin.setup);
         }
         session.no_backslash_escapes = begun.status.unwrap_or(0) & NO_BACKSLASH_ESCAPES != 0;
-        for sql in &setup {
-            session.run(sql.as_bytes());
+        for sql in &case.setup.sql() {
+            session.run(sql.as_bytes(), Answer::Succeeded);
+        }
+        let mut replies = Vec::new();
+        for packet in earlier {
+            let reply = client.read_reply(Shape::Results)?;
+            if let Some(status) = reply.status {
+                session.no_backslash_escapes = status & NO_BACKSLASH_ESCAPES != 0;
+            }
+            session.run(packet, answer_of(&reply));
+            replies.push(reply);
+        }
+        let earlier = replies;
+        let mut counted_before = None;
+        for _ in &begin.marks {
+            counted_before = counted_before.or(read_count(&client.read_reply(Shape::Rows)?));
         }
         let replies = match case.protocol {
             Protocol::Text => vec![client.read_reply(Shape::Results)?],
             Protocol::Prepared => self.execute(&end)?,
         };
         let probe = self.hostile.read_reply(Shape::Rows)?;
+        let mut counted = None;
+        if end.len() > 1 {
+            let count = read_count(&self.hostile.read_reply(Shape::Rows)?);
+            let before = if begin.marks.len() > 1 { counted_before } else { Some(0) };
+            counted = count.zip(before).map(|(after, before)| after.saturating_sub(before));
+        }
         let is_here = read_probe(&probe).and_then(|after| after.schema).is_some_and(|is| is == schema);
         self.elsewhere = !is_here;
-        let charset = charset_of(&case.setup.charset);
-        Ok(Run { session, charset, replies, probe, file_written: self.take_files(&text) })
+        Ok(Run { session, earlier, replies, probe, counted, file_written: self.take_files(case) })
     }
 
-    /// The query behind a packet.
-    fn end(&self, case: &Case, text: &[u8]) -> String {
-        match &self.place.through {
-            Through::Directly => {
-                let executes = text.windows(7).any(|word| word.eq_ignore_ascii_case(b"EXECUTE"));
-                let is_asked =
-                    self.place.flavor == Flavor::Mariadb && (executes || case.protocol == Protocol::Prepared);
-                probe(self.thread, if is_asked { Counts::Asked } else { Counts::Omitted })
-            }
+    /// Whether the session's counters are asked: on MariaDB only they tell what EXECUTE has run.
+    fn counts(&self, case: &Case) -> Counts {
+        let executes = case.mentions("execute") || case.protocol == Protocol::Prepared;
+        if self.place.flavor == Flavor::Mariadb && executes { Counts::Asked } else { Counts::Omitted }
+    }
+
+    /// The queries in front of a packet. Through a proxy a rule forbids the packets before it as well, so that the mark stands
+    /// in front of all; directly it stands behind them.
+    fn begin(&self, case: &Case, counts: Counts) -> Begin {
+        let mark = format!("DO '{BEGIN_MARK}'");
+        let mut setup = case.setup.sql();
+        if case.earlier.is_empty() || matches!(self.place.through, Through::Proxy(..)) {
+            setup.push(mark);
+            return Begin { setup: setup.join(";"), marks: Vec::new() };
+        }
+        setup.push("DO 1".to_owned());
+        let count = (counts == Counts::Asked).then(|| COUNT.to_owned());
+        Begin { setup: setup.join(";"), marks: count.into_iter().chain([mark]).collect() }
+    }
+
+    /// The queries behind a packet: the mark of its end, and the session's counters.
+    fn end(&self, counts: Counts) -> Vec<String> {
+        let mark = match &self.place.through {
+            Through::Directly => probe(self.thread),
             // A rule may refuse the probe, and never this.
             Through::Proxy(..) => format!("DO '{END_MARK}'"),
-        }
+        };
+        let count = (counts == Counts::Asked).then(|| COUNT.to_owned());
+        [mark].into_iter().chain(count).collect()
     }
 
-    fn execute(&mut self, end: &str) -> Result<Vec<Reply>> {
+    fn execute(&mut self, end: &[String]) -> Result<Vec<Reply>> {
         let client = &mut self.hostile;
         let prepared = client.read_reply(Shape::Prepared)?;
         let id = prepared.statement_id;
@@ -291,7 +369,7 @@ impl Worker {
             }
             client.push(EXECUTE, &body);
         }
-        client.push(QUERY, end.as_bytes());
+        end.iter().for_each(|sql| client.push(QUERY, sql.as_bytes()));
         client.flush()?;
         if id.is_some() {
             replies.push(client.read_reply(Shape::Results)?);
@@ -300,10 +378,12 @@ impl Worker {
     }
 
     /// Whether the packet has written a file: the one that the grammar names, or a stray one, in the way of DROP DATABASE.
-    fn take_files(&self, text: &[u8]) -> bool {
-        if !text.windows(4).any(|part| part.eq_ignore_ascii_case(b"FILE")) {
+    fn take_files(&self, case: &Case) -> bool {
+        if !case.mentions("file") {
             return false;
         }
+        let text = case.text.to_ascii_lowercase();
+        let is_own = text.windows(4).any(|part| part == b"file") || matches!(self.place.through, Through::Proxy(..));
         // The server takes a path with a folder in it from its own, the data folder.
         let path = self.place.data.with_file_name(format!("out{}", self.number));
         let written = std::fs::remove_file(path).is_ok();
@@ -313,7 +393,8 @@ impl Worker {
         let known = ["ibd", "MYD", "MYI", "sdi", "frm", "opt", "TRG", "TRN", "MAI", "MAD"];
         let is_stray =
             |path: &PathBuf| !path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known));
-        paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count() > 0 || written
+        let strays = paths.filter(is_stray).filter(|path| std::fs::remove_file(path).is_ok()).count();
+        (strays > 0 || written) && is_own
     }
 
     fn judge(&mut self, cases: &[Case], runs: Vec<Run>) -> Result<Vec<Outcome>> {
@@ -345,21 +426,29 @@ impl Worker {
     /// Adds the replies to the evidence, and compares.
     fn outcome(&mut self, case: &Case, run: &Run, seen: Happened) -> Outcome {
         let succeeded = run.replies.iter().map(|reply| reply.succeeded).sum();
-        let error = run.replies.iter().find_map(|reply| reply.error.clone());
+        let is_judged_whole = matches!(self.place.through, Through::Proxy(..));
+        let earlier = run.earlier.iter().filter(|_| is_judged_whole);
+        let error = run.replies.iter().chain(earlier).find_map(|reply| reply.error.clone());
         let status = run.replies.last().and_then(|reply| reply.status).unwrap_or(0);
         let happened = Happened {
             succeeded,
             error,
             in_transaction: status & IN_TRANSACTION != 0,
             after: read_probe(&run.probe),
+            counted_ddl: run.counted.is_some_and(|count| count > 0),
             file_written: run.file_written,
             ..seen
         };
         self.broken |= happened.events.iter().any(|event| !event.failed) && (happened.ran_ddl() || may_ddl(&happened));
         self.dirty |= happened.tables.values().any(|access| access.rows_written || access.opened_to_write);
         let text = for_worker(&case.text, self.number);
-        let answer = if happened.error.is_none() { Answer::Succeeded } else { Answer::Failed };
-        let reading = run.session.read(&text, answer);
+        let answers: Vec<Answer> = run.replies.iter().map(answer_of).collect();
+        let answer = if answers.contains(&Answer::Failed) { Answer::Failed } else { Answer::Succeeded };
+        let mut session = run.session.clone();
+        let reading = match case.protocol {
+            Protocol::Text => session.run(&text, answer),
+            Protocol::Prepared => session.run_prepared(&text, answer),
+        };
         let failures = self.failures(case, run, &reading, &happened);
         Outcome { happened: Some(happened), failures, reading: Some(reading) }
     }
@@ -367,15 +456,8 @@ impl Worker {
     fn failures(&self, case: &Case, run: &Run, reading: &Reading, happened: &Happened) -> Vec<Milder> {
         match &self.place.through {
             Through::Directly => {
-                let comparison = Comparison {
-                    case,
-                    worker: self.number,
-                    session: &run.session,
-                    reading,
-                    happened,
-                    charset_before: run.charset,
-                    catalogue: self.place.catalogue,
-                };
+                let comparison =
+                    Comparison { case, session: &run.session, reading, happened, catalogue: self.place.catalogue };
                 comparison.failures()
             }
             Through::Proxy(_, rule) => {
@@ -384,6 +466,10 @@ impl Worker {
             }
         }
     }
+}
+
+fn answer_of(reply: &Reply) -> Answer {
+    if reply.error.is_none() { Answer::Succeeded } else { Answer::Failed }
 }
 
 fn may_ddl(happened: &Happened) -> bool {

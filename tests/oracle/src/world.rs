@@ -1,8 +1,9 @@
 //! The schemas of one worker: what its packets find, and how it is put back after them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use sandbox::Flavor;
 
 use crate::client::{Address, Client};
@@ -88,6 +89,26 @@ pub fn create(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> {
     rebuild(judge, flavor, worker)
 }
 
+/// How often [`end_sessions`] looks.
+const LOOKS: u32 = 500;
+
+/// Ends all sessions of the worker's user.
+fn end_sessions(judge: &mut Client, worker: usize) -> Result<()> {
+    let sql = format!("SELECT ID FROM information_schema.PROCESSLIST WHERE USER='{}'", schema(worker));
+    for _ in 0..LOOKS {
+        let rows = judge.rows(&sql)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        for id in rows.into_iter().flatten().flatten() {
+            // It may have ended since.
+            let _ = judge.rows(&format!("KILL {}", String::from_utf8_lossy(&id)));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    bail!("sessions of {} do not end", schema(worker))
+}
+
 /// Makes the schemas anew.
 pub fn rebuild(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> {
     let name = schema(worker);
@@ -121,6 +142,19 @@ pub fn rebuild(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> 
         judge.rows(&statement)?;
     }
     Ok(())
+}
+
+/// Makes the schemas anew after the sessions of another campaign: on MariaDB a table may still be open under the name of its file.
+pub fn rebuild_after_others(judge: &mut Client, flavor: Flavor, worker: usize) -> Result<()> {
+    end_sessions(judge, worker)?;
+    judge.rows("FLUSH TABLES")?;
+    // The DDL of two workers locks the same tables of MariaDB's statistics.
+    for _ in 0..4 {
+        if rebuild(judge, flavor, worker).is_ok() {
+            return Ok(());
+        }
+    }
+    rebuild(judge, flavor, worker)
 }
 
 /// Everything that a statement can create, change or drop in the worker's schemas, a line each.
