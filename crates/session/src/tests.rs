@@ -161,4 +161,8 @@ fn locks_are_believed_only_if_the_text_shows_them() {
     let mut unsure = session(Charset::Plain);
     run(&mut unsure, "SET sql_mode='NO_BACKSLASH_ESCAPES'; DO '\\'; LOCK TABLES t WRITE; SELECT", false);
     assert!(unsure.locks().may_hold_any());
+    let mut unsure = session(Charset::Plain);
+    let scan = unsure.read(b"SET NAMES DEFAULT;SET @`\x81`=1;LOCK TABLE t WRITE;;", Source::Query, Part::Whole);
+    unsure.settle(&TextEffect::of(&scan), false, false);
+    assert!(unsure.locks().may_hold_any());
 }

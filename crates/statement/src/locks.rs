@@ -210,7 +210,8 @@ impl LockEffects {
 
     fn with(mut self, other: LockEffect) -> LockEffects {
         self.certain.released |= other.released | other.lost;
-        self.possible.statements = self.possible.statements.max(other.statements);
+        // A segment is a part of a text that has several.
+        self.possible.statements = self.possible.statements.saturating_add(other.statements);
         self.possible.taken |= other.ever_taken;
         self.possible.ever_taken |= other.ever_taken;
         self.possible.user_locks_ever = self.possible.user_locks_ever.saturating_add(other.user_locks_ever);
