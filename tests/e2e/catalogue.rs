@@ -38,7 +38,7 @@ impl Place {
     fn seeing(&self, interval: &str, rule: &str) -> Tollgate {
         let yaml = self.yaml("seer", interval, rule);
         let printed = printed_grants(&yaml, self.server.flavor());
-        let granted = printed.replace("<password>", "probe-pw").replace("-- GRANT", "GRANT");
+        let granted = printed.replace("<password>", "'probe-pw'").replace("-- GRANT", "GRANT");
         self.server.root_sql(&granted).expect("the printed statements");
         let tollgate = Tollgate::start(&yaml);
         self.await_catalogue(&tollgate);
@@ -238,5 +238,26 @@ fn unseen_catalogue_is_said_and_matches_on_request() {
         }
         let said = printed(&place.yaml("seer", "1h", ON_SECRET), &["check", "--connect"]);
         assert!(said.contains("catalogue of ") && !said.contains("cannot see"), "{said}");
+    }
+}
+
+/// Piped into a client as they are, with the password of the file; without it, nothing is run.
+#[test]
+fn grants_run_as_they_are_printed() {
+    for server in servers() {
+        let place = Place::new(server, "cat_grants");
+        let (user, mariadb) = ("granted_user", server.flavor() == Flavor::Mariadb);
+        let yaml = place.yaml(user, "1h", ON_SECRET);
+        server.root_sql(&format!("DROP USER IF EXISTS {user}@'%'")).expect("no user");
+        let option: &[&str] = if mariadb { &["--mariadb"] } else { &[] };
+        let without = printed(&yaml, &[&["grants"][..], option, &["--config"]].concat());
+        assert!(server.root_sql(&without).is_err(), "it is an error until the password is in");
+        let users = format!("SELECT COUNT(*) FROM mysql.user WHERE user = '{user}'");
+        assert_eq!(server.root_sql(&users).expect("a count").trim(), "0");
+        let with = printed(&yaml, &[&["grants", "--with-password"][..], option, &["--config"]].concat());
+        // Also where the user is there with another password.
+        server.root_sql(&format!("CREATE USER {user}@'%' IDENTIFIED BY 'other'")).expect("a user");
+        server.root_sql(&with).expect("the printed statements");
+        assert!(printed(&yaml, &["check", "--connect"]).contains("catalogue of "), "it may log in");
     }
 }

@@ -222,6 +222,44 @@ fn the_address_may_come_from_the_file() {
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("RULE "));
 }
 
+/// An operator has neither the proxy's environment nor its key.
+#[test]
+fn commands_take_the_address_from_a_file_whose_secrets_they_cannot_read() {
+    let tollgate = started("");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("proxy.yaml");
+    let yaml = format!(
+        "upstream: {{ address: db, ca: missing.pem, tls: verify_ca }}\n\
+         probe: {{ user: a, password: 'env:TOLLGATE_NOT_SET_ANYWHERE' }}\n\
+         tls: {{ certificate: no.pem, key: no.key }}\nadmin: {{ http: '{}' }}\n",
+        tollgate.http
+    );
+    std::fs::write(&file, yaml).expect("a file");
+    let run = |arguments: &[&str], variable: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        let output = command.args(arguments).current_dir(&folder).env("TOLLGATE_HTTP", variable).output();
+        output.expect("running the built binary")
+    };
+    let (there, nowhere) = (tollgate.http.to_string(), "127.0.0.1:1");
+    for words in [&["rules", "list"][..], &["clients"], &["gates"], &["health"], &["reload"]] {
+        for (option, variable) in
+            [(Some(["--config", "proxy.yaml"]), nowhere), (Some(["--http", &there]), nowhere), (None, &*there)]
+        {
+            let arguments: Vec<&str> = words.iter().copied().chain(option.into_iter().flatten()).collect();
+            let output = run(&arguments, variable);
+            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert!(!run(words, nowhere).status.success(), "{words:?}");
+        let said = String::from_utf8_lossy(&run(words, "nonsense").stderr).into_owned();
+        assert!(said.contains("TOLLGATE_HTTP is \"nonsense\""), "{words:?}: {said}");
+    }
+    let sql = run(&["grants"], nowhere);
+    assert!(sql.status.success() && String::from_utf8_lossy(&sql.stdout).contains("IDENTIFIED BY <password>;"));
+    assert!(!run(&["grants", "--with-password"], nowhere).status.success(), "that needs the secret");
+    let explained = run(&["explain", "--config", "proxy.yaml", "--user", "a", "SELECT 1 FROM t"], nowhere);
+    assert!(explained.status.success(), "{}", String::from_utf8_lossy(&explained.stderr));
+}
+
 #[test]
 fn an_incident_brings_its_playbook_and_takes_it_along() {
     let tollgate = started(

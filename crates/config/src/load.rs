@@ -25,6 +25,14 @@ impl Plan {
         Plan::from_file_with_warnings(path).map(|(plan, _)| plan)
     }
 
+    /// Leaves out what stands elsewhere: secrets are empty, and files are not looked at. For whoever wants to know something of the
+    /// proxy and is not the proxy.
+    pub fn from_file_alone(path: &Path) -> Result<Plan, ConfigError> {
+        let around = Surroundings { elsewhere: Elsewhere::LeftOut, ..Surroundings::of_process() };
+        let (text, exposure) = read(path, &around.disk)?;
+        load(&text, path, &Surroundings { exposure, ..around }).map(|(plan, _)| plan)
+    }
+
     /// Also says what is allowed but worth a word, for `check` and for the log at start.
     pub fn from_file_with_warnings(path: &Path) -> Result<(Plan, Vec<Problem>), ConfigError> {
         let around = Surroundings::of_process();
@@ -38,12 +46,20 @@ impl Plan {
     }
 }
 
+/// The secrets and files that a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    Read,
+    LeftOut,
+}
+
 /// What a plan depends on besides the text, an argument so that tests can give it.
 pub(crate) struct Surroundings<'a> {
     pub(crate) exposure: Exposure,
     pub(crate) environment: Environment<'a>,
     pub(crate) now: Timestamp,
     pub(crate) disk: Disk,
+    pub(crate) elsewhere: Elsewhere,
 }
 
 impl Surroundings<'_> {
@@ -55,6 +71,7 @@ impl Surroundings<'_> {
             environment: &|name| std::env::var_os(name),
             now,
             disk: Disk::at_start(),
+            elsewhere: Elsewhere::Read,
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 use rules::Timestamp;
 
 use crate::disk::Disk;
-use crate::load::Surroundings;
+use crate::load::{Elsewhere, Surroundings};
 use crate::plan::{Admin, Drain, Limits, Log, Plan, UpstreamAddress};
 use crate::raw::{Raw, RawDrain, RawLimits, RawReplicas};
 use crate::tree::{At, KeyPath, Node, Step, Trouble};
@@ -32,6 +32,7 @@ pub(crate) fn resolve(raw: Raw, folder: &Path, around: &Surroundings<'_>, troubl
         folder,
         environment: around.environment,
         disk: &around.disk,
+        elsewhere: around.elsewhere,
         now: around.now,
         blamed: &blamed,
         troubles: Vec::new(),
@@ -50,6 +51,7 @@ struct Resolver<'a> {
     folder: &'a Path,
     environment: Environment<'a>,
     disk: &'a Disk,
+    elsewhere: Elsewhere,
     now: Timestamp,
     /// What was read only in part.
     blamed: &'a [Vec<Step>],

@@ -12,7 +12,6 @@ use std::path::Path;
 
 use rules::Timestamp;
 
-use crate::disk::Disk;
 use crate::load::Surroundings;
 use crate::problem::{ConfigError, Problem};
 use crate::warnings::Exposure;
@@ -26,8 +25,12 @@ pub(crate) fn now() -> Timestamp {
 /// Loads a text as proxy.yaml of the working folder, in an environment with nothing but `PASSWORD=from-env`.
 fn load_text(text: &str) -> Result<(Plan, Vec<Problem>), ConfigError> {
     let environment = |name: &str| (name == "PASSWORD").then(|| "from-env".into());
-    let around =
-        Surroundings { exposure: Exposure::Everyone, environment: &environment, now: now(), disk: Disk::at_start() };
+    let around = Surroundings {
+        exposure: Exposure::Everyone,
+        environment: &environment,
+        now: now(),
+        ..Surroundings::of_process()
+    };
     load::load(text, Path::new("proxy.yaml"), &around)
 }
 

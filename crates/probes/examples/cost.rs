@@ -64,8 +64,9 @@ async fn main() -> Result<()> {
         proxy: "cost".into(),
         missing: MissingTable::Create,
     };
-    let wanted = Grants { user: "cost", host: "%", heartbeat: Some(&heartbeat), discover: false };
-    cluster.primary.root_sql(&probes::grants(Flavor::Mysql, &wanted).replace("<password>", "cost-pw"))?;
+    let wanted =
+        Grants { user: "cost", host: "%", password: Some("cost-pw"), heartbeat: Some(&heartbeat), discover: false };
+    cluster.primary.root_sql(&probes::grants(Flavor::Mysql, &wanted))?;
     println!("{:>8} {:<24} {:<32} replica, % of a core", "writes/s", "", "primary, % of a core");
     for rate in rates {
         let written = Arc::new(AtomicU64::new(0));

@@ -12,6 +12,8 @@ pub struct Grants<'s> {
     pub user: &'s str,
     /// From where the proxy connects, as MySQL writes it: `10.0.0.%`.
     pub host: &'s str,
+    /// `None`: to be written in. Until then the first statement is none, so that nothing is run.
+    pub password: Option<&'s str>,
     pub heartbeat: Option<&'s Heartbeat>,
     pub discover: bool,
 }
@@ -33,10 +35,12 @@ pub fn grants(flavor: Flavor, wanted: &Grants<'_>) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(sql, "{statement}; -- {why}");
     };
-    line(
-        format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '<password>'"),
-        "the proxy's own user; the password as under `probe`",
-    );
+    let (password, why) = match wanted.password {
+        Some(password) => (text(password), "the proxy's own user"),
+        None => ("<password>".to_owned(), "the proxy's own user: write the password here, in quotes, as under `probe`"),
+    };
+    line(format!("CREATE USER IF NOT EXISTS {account} IDENTIFIED BY {password}"), why);
+    line(format!("ALTER USER {account} IDENTIFIED BY {password}"), "also if the user was there");
     let mut global = |privilege: &str, why: &str| line(format!("GRANT {privilege} ON *.* TO {account}"), why);
     global("PROCESS", "history_list_length");
     match flavor {
@@ -122,15 +126,28 @@ mod tests {
         };
         let made = Heartbeat { missing: MissingTable::Create, ..heartbeat.clone() };
         for flavor in [Flavor::Mysql, Flavor::Mariadb] {
-            let least = grants(flavor, &Grants { user: "toll'gate", host: "%", heartbeat: None, discover: false });
+            let least = grants(
+                flavor,
+                &Grants { user: "toll'gate", host: "%", password: None, heartbeat: None, discover: false },
+            );
             assert!(least.lines().all(|line| line.contains("; -- ") || line.starts_with("-- ")), "{least}");
             assert!(least.contains("\n-- GRANT SELECT, SHOW VIEW ON *.* TO 'toll''gate'@'%'; -- "), "{least}");
             assert!(!least.lines().any(|line| line.starts_with("GRANT SELECT ON *.*")), "{least}");
-            assert!(least.starts_with("CREATE USER IF NOT EXISTS 'toll''gate'@'%'"), "{least}");
+            assert!(
+                least.starts_with("CREATE USER IF NOT EXISTS 'toll''gate'@'%' IDENTIFIED BY <password>; "),
+                "{least}"
+            );
+            assert!(least.contains("\nALTER USER 'toll''gate'@'%' IDENTIFIED BY <password>; "), "{least}");
             for unwanted in ["SLAVE", "MASTER", "INSERT", "CREATE ON", "threads"] {
                 assert!(!least.contains(unwanted), "{unwanted}: {least}");
             }
-            let all = |heartbeat| Grants { user: "t", host: "%", heartbeat: Some(heartbeat), discover: true };
+            let all = |heartbeat| Grants {
+                user: "t",
+                host: "%",
+                password: Some("o'k"),
+                heartbeat: Some(heartbeat),
+                discover: true,
+            };
             for (heartbeat, wanted, unwanted) in [
                 (
                     &heartbeat,
@@ -145,6 +162,7 @@ mod tests {
             ] {
                 let all = grants(flavor, &all(heartbeat));
                 assert!(all.contains(wanted) && !all.contains(unwanted), "{all}");
+                assert!(all.matches(" IDENTIFIED BY 'o''k'; ").count() == 2 && !all.contains('<'), "{all}");
             }
         }
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::explain::Explain;
+use crate::grants_command::Password;
 use crate::health::Question;
 use crate::incident_command::{self, IncidentCommand};
 use crate::print::Output;
@@ -41,9 +42,10 @@ enum Command {
     },
     /// Ask a running proxy whether it is ready; the exit code says so too. For health checks of containers.
     Health {
-        /// Its `admin.http`.
-        #[arg(default_value = "127.0.0.1:6034")]
-        address: SocketAddr,
+        /// Its `admin.http`, as --http has it.
+        address: Option<SocketAddr>,
+        #[command(flatten)]
+        proxy: Where,
         /// Only whether it lives: it may be draining, or its upstream down.
         #[arg(long)]
         live: bool,
@@ -78,7 +80,8 @@ enum Command {
     },
     /// Print the statements that make the proxy's own MySQL user, with the privileges that a file needs.
     ///
-    /// Write the password in and pipe them into `mysql`, on the primary.
+    /// Pipe them into `mysql`, on the primary, with --with-password. Without it, write the password in first: until then the
+    /// statements are an error.
     Grants {
         #[arg(long, default_value = "proxy.yaml")]
         config: PathBuf,
@@ -88,6 +91,9 @@ enum Command {
         /// From where the proxy connects, as MySQL writes it.
         #[arg(long, default_value = "%")]
         host: String,
+        /// Print the password that the file has under `probe.password`.
+        #[arg(long)]
+        with_password: bool,
     },
     /// Have a running proxy read its file again.
     Reload {
@@ -111,17 +117,20 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let ask = if connect { crate::check::Ask::ServerToo } else { crate::check::Ask::FileOnly };
             crate::check::check(&config, ask)
         }
-        Command::Health { address, live } => {
-            crate::health::health(address, if live { Question::Live } else { Question::Ready })
+        Command::Health { address, proxy, live } => {
+            let address = address.map_or_else(|| proxy.address(), Ok);
+            let question = if live { Question::Live } else { Question::Ready };
+            address.and_then(|address| crate::health::health(address, question))
         }
         Command::Explain(explain) => explain.run(),
         Command::Rules { command } => rules_command::run(&command),
         Command::Incident { command } => incident_command::run(&command),
         Command::Clients { proxy, output } => clients_command::run(&proxy, output),
         Command::Gates { proxy, output } => gates_command::run(&proxy, output),
-        Command::Grants { config, mariadb, host } => {
+        Command::Grants { config, mariadb, host, with_password } => {
             let flavor = if mariadb { probes::Flavor::Mariadb } else { probes::Flavor::Mysql };
-            grants_command::run(&config, flavor, &host)
+            let password = if with_password { Password::Printed } else { Password::LeftOut };
+            grants_command::run(&config, flavor, &host, password)
         }
         Command::Reload { proxy, output } => reload_command::run(&proxy, output),
     };

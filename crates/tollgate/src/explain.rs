@@ -84,7 +84,7 @@ impl Explain {
         let question = self.question();
         let answer = match &self.config {
             Some(path) => {
-                let plan = Plan::from_file(path)?;
+                let plan = Plan::from_file_alone(path)?;
                 let keeper = steering::keeper_of_file(&plan);
                 let asked = Question::read(&question, &plan).map_err(|wrong| anyhow::anyhow!(wrong))?;
                 answer(&asked.explain(&keeper))

@@ -10,14 +10,24 @@ use probes::{Flavor, Grants, Heartbeat, MissingTable};
 
 use crate::print::show;
 
-pub(crate) fn run(config: &Path, flavor: Flavor, host: &str) -> anyhow::Result<ExitCode> {
-    let plan = Plan::from_file(config)?;
-    show(&statements(&plan, flavor, host).with_context(|| format!("in {}", config.display()))?);
+/// Whether the password of the file is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Password {
+    LeftOut,
+    Printed,
+}
+
+pub(crate) fn run(config: &Path, flavor: Flavor, host: &str, password: Password) -> anyhow::Result<ExitCode> {
+    let plan = match password {
+        Password::LeftOut => Plan::from_file_alone(config)?,
+        Password::Printed => Plan::from_file(config)?,
+    };
+    show(&statements(&plan, flavor, host, password).with_context(|| format!("in {}", config.display()))?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// To be piped into `mysql`, once the password is written in.
-fn statements(plan: &Plan, flavor: Flavor, host: &str) -> anyhow::Result<String> {
+/// To be piped into `mysql`, once the password is in.
+fn statements(plan: &Plan, flavor: Flavor, host: &str, password: Password) -> anyhow::Result<String> {
     let probe = plan.probe.as_ref().context(
         "there is no `probe`, so there is no user to make; add `probe: { user: tollgate, password: \
          \"env:TOLLGATE_PROBE_PASSWORD\" }`",
@@ -35,7 +45,8 @@ fn statements(plan: &Plan, flavor: Flavor, host: &str) -> anyhow::Result<String>
             let _ = writeln!(sql, "{statement}; -- the heartbeat");
         }
     }
-    let wanted = Grants { user: &probe.user, host, heartbeat: heartbeat.as_ref(), discover };
+    let password = (password == Password::Printed).then(|| probe.password.expose());
+    let wanted = Grants { user: &probe.user, host, password, heartbeat: heartbeat.as_ref(), discover };
     sql.push_str(&probes::grants(flavor, &wanted));
     for metric in &plan.policy.metrics {
         if let MetricQuestion::Sql { sql: asked, .. } = &metric.ask {
@@ -53,7 +64,15 @@ mod tests {
 
     fn printed(yaml: &str, flavor: Flavor) -> anyhow::Result<String> {
         let plan = Plan::from_text(yaml, Path::new("proxy.yaml")).unwrap_or_else(|error| panic!("{error}"));
-        statements(&plan, flavor, "10.0.0.%")
+        statements(&plan, flavor, "10.0.0.%", Password::LeftOut)
+    }
+
+    #[test]
+    fn the_password_is_printed_on_request() {
+        let yaml = "upstream: { address: db }\nprobe: { user: watcher, password: hunter2 }\n";
+        let plan = Plan::from_text(yaml, Path::new("proxy.yaml")).unwrap();
+        let sql = statements(&plan, Flavor::Mysql, "%", Password::Printed).unwrap();
+        assert!(sql.contains("ALTER USER 'watcher'@'%' IDENTIFIED BY 'hunter2'; -- "), "{sql}");
     }
 
     #[test]
@@ -69,7 +88,7 @@ mod tests {
             for part in [
                 "CREATE DATABASE IF NOT EXISTS `ours`; -- ",
                 "CREATE TABLE IF NOT EXISTS `ours`.`beats`",
-                "CREATE USER IF NOT EXISTS 'watcher'@'10.0.0.%' IDENTIFIED BY '<password>'; -- ",
+                "CREATE USER IF NOT EXISTS 'watcher'@'10.0.0.%' IDENTIFIED BY <password>; -- ",
                 "GRANT SELECT, INSERT, UPDATE, DELETE ON `ours`.`beats` TO 'watcher'@'10.0.0.%'; -- ",
                 discovers,
                 "-- metrics.level reads for itself; grant it what this needs: SELECT v FROM x.y\n",

@@ -1,6 +1,6 @@
 //! `tollgate health`: asks a running proxy's HTTP port how it is, for container engines whose images have no `curl`.
 //!
-//! It does not read proxy.yaml: a file that was broken after the start says nothing about the proxy that runs.
+//! It reads proxy.yaml only if it is told to: a file that was broken after the start says nothing about the proxy that runs.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;

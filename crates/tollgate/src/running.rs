@@ -14,10 +14,13 @@ use crate::http::{self, Bounds, Method};
 /// Longer than the proxy itself gives an answer, and room for what 100,000 rules say.
 const BOUNDS: Bounds = Bounds { time: Duration::from_secs(30), size: 256 * 1024 * 1024 };
 
+/// The variable of the environment that names it where no option does.
+const VARIABLE: &str = "TOLLGATE_HTTP";
+
 /// Where it is.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Where {
-    /// The `admin.http` of the running proxy [default: 127.0.0.1:6034].
+    /// The `admin.http` of the running proxy [default: TOLLGATE_HTTP, or 127.0.0.1:6034].
     #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
     http: Option<SocketAddr>,
     /// Take that address from this configuration file.
@@ -32,20 +35,27 @@ impl Where {
     }
 
     pub(crate) fn running(&self) -> anyhow::Result<Running> {
-        let default = SocketAddr::from((Ipv4Addr::LOCALHOST, 6034));
-        let address = match &self.config {
-            None => self.http.unwrap_or(default),
-            Some(path) => {
-                // A file that was broken after the start says nothing about the proxy that runs.
-                let hint = "the file does not say where the proxy is; name its `admin.http` with --http";
-                let plan = Plan::from_file(path).context(hint)?;
-                let http = plan.admin.http.with_context(|| {
-                    format!("`admin.http` is off in {}: set an address and start the proxy anew", path.display())
-                })?;
-                from_here(http)
-            }
+        Ok(Running { address: self.address()? })
+    }
+
+    /// Nothing of the file is read but itself: the secrets that it names are the proxy's.
+    pub(crate) fn address(&self) -> anyhow::Result<SocketAddr> {
+        if let Some(http) = self.http {
+            return Ok(http);
+        }
+        let Some(path) = &self.config else {
+            let Ok(address) = std::env::var(VARIABLE) else {
+                return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, 6034)));
+            };
+            return address.parse().with_context(|| format!("{VARIABLE} is {address:?}: write it as 127.0.0.1:6034"));
         };
-        Ok(Running { address })
+        // A file that was broken after the start says nothing about the proxy that runs.
+        let hint = "the file has errors, so where the proxy is was not read; name its `admin.http` with --http";
+        let plan = Plan::from_file_alone(path).context(hint)?;
+        let http = plan.admin.http.with_context(|| {
+            format!("`admin.http` is off in {}: set an address and start the proxy anew", path.display())
+        })?;
+        Ok(from_here(http))
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Resolver;
 use crate::disk::Disk;
+use crate::load::Elsewhere;
 use crate::plan::{CertificateFiles, ClientTlsFiles};
 use crate::raw::RawTls;
 use crate::secret::{Secret, SecretOrigin};
@@ -46,6 +47,9 @@ impl Resolver<'_> {
     /// Joins the path to the folder of proxy.yaml, and tries whether the file can be read.
     pub(super) fn file(&mut self, keys: &str, path: Option<FilePath>) -> Option<PathBuf> {
         let path = self.folder.join(path?.0);
+        if self.elsewhere == Elsewhere::LeftOut {
+            return Some(path);
+        }
         match self.disk.check_readable(&path) {
             Ok(()) => Some(path),
             Err(error) => {
@@ -62,6 +66,9 @@ impl Resolver<'_> {
 
     pub(super) fn secret(&mut self, keys: &str, secret: SecretRef) -> Option<Secret> {
         match secret {
+            SecretRef::Environment(_) | SecretRef::File(_) if self.elsewhere == Elsewhere::LeftOut => {
+                Some(Secret::new(String::new(), SecretOrigin::Environment))
+            }
             SecretRef::Plain(text) => Some(Secret::new(text, SecretOrigin::Plain)),
             SecretRef::Environment(name) => {
                 let found = (self.environment)(&name).map(|value| value.into_string());

@@ -40,8 +40,8 @@ fn start_cluster() -> Result<Cluster> {
 }
 
 pub(crate) fn make_user(flavor: Flavor, heartbeat: &Heartbeat) -> String {
-    let wanted = Grants { user: USER, host: "%", heartbeat: Some(heartbeat), discover: true };
-    probes::grants(flavor, &wanted).replace("<password>", PASSWORD)
+    let wanted = Grants { user: USER, host: "%", password: Some(PASSWORD), heartbeat: Some(heartbeat), discover: true };
+    probes::grants(flavor, &wanted)
 }
 
 pub(crate) fn heartbeat(proxy: &str) -> Heartbeat {
