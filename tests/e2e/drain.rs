@@ -217,3 +217,36 @@ fn a_new_process_takes_over_a_socket_and_no_client_notices() {
     assert!(path.exists(), "the successor's socket is left alone");
     drop(new);
 }
+
+/// With everything that a configuration has: the successor is asked on the same HTTP port from then on.
+#[test]
+fn a_new_process_takes_over_the_http_port_of_one_that_drains() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let http = format!("admin: {{ http: '{free}' }}\ndrain: {{ wait: 20s, deadline: 30s }}\n");
+    let mut old = with(&http);
+    wait_until("it is ready", || old.get("/readyz").0 == 200);
+    let yaml = format!("listen: \"{}\"\n{http}", old.address);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("proxy.yaml");
+    std::fs::write(&file, format!("{}{yaml}", upstream(primary()))).expect("a file");
+    let second =
+        std::process::Command::new(env!("CARGO_BIN_EXE_tollgate")).args(["run", "--config"]).arg(&file).output();
+    let second = second.expect("the built binary");
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && said.contains("send it SIGTERM first"), "{said}");
+
+    let mut open = Raw::login(old.address, APP);
+    open.query("BEGIN");
+    open.ok();
+    old.signal("TERM");
+    wait_until("it drains", || old.get("/readyz") == (503, "draining\n".to_owned()));
+    let new = with(&yaml);
+    wait_until("the new one answers", || new.get("/readyz").0 == 200);
+    assert_eq!(open.value("SELECT 1").as_deref(), Some("1"), "whoever was in a transaction goes on");
+    let mut raw = Raw::login(new.address, APP);
+    assert_eq!(raw.value("SELECT 2").as_deref(), Some("2"));
+    old.signal("INT");
+    old.signal("INT");
+    old.wait();
+    assert_eq!(new.get("/readyz").0, 200);
+}

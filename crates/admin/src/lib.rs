@@ -18,6 +18,7 @@ mod sent;
 mod clients;
 mod explain;
 mod gates;
+mod hand_over;
 mod incidents;
 mod live;
 mod metrics;
@@ -36,6 +37,8 @@ use axum::routing::{delete, get, post};
 use relay::shared::Shared;
 
 use control::Controller;
+use hand_over::HandOver;
+use tokio::sync::Notify;
 
 /// What health and metrics are read from.
 #[derive(Debug, Clone)]
@@ -74,10 +77,12 @@ pub fn start(
     listener.set_nonblocking(true)?;
     let local = listener.local_addr()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let routes = open(sight).merge(control(controller)).fallback(answer::no_such_path);
+    let close: Arc<Notify> = Arc::default();
+    let handing = HandOver { shared: Arc::clone(&sight.shared), close: Arc::clone(&close) };
+    let routes = open(sight).merge(control(controller)).merge(to_successor(handing)).fallback(answer::no_such_path);
     std::thread::Builder::new().name("admin".to_owned()).spawn(move || {
         runtime.block_on(async {
-            if let Err(error) = serve(listener, routes, host_names).await {
+            if let Err(error) = serve(listener, routes, host_names, close).await {
                 tracing::error!(%error, "the HTTP port is closed");
             }
         });
@@ -85,11 +90,30 @@ pub fn start(
     Ok(local)
 }
 
-async fn serve(listener: std::net::TcpListener, routes: Router, host_names: Vec<String>) -> io::Result<()> {
+async fn serve(
+    listener: std::net::TcpListener,
+    routes: Router,
+    host_names: Vec<String>,
+    close: Arc<Notify>,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let names: Arc<[String]> = host_names.into();
-    connections::accept(listener, routes.layer(axum::middleware::from_fn_with_state(names, door::known_host))).await;
-    Ok(())
+    let routes = routes.layer(axum::middleware::from_fn_with_state(names, door::known_host));
+    tokio::select! {
+        () = connections::accept(listener, routes) => {}
+        () = close.notified() => {}
+    }
+    // Those who are connected are answered until the process ends.
+    std::future::pending().await
+}
+
+/// For the next process on this machine.
+fn to_successor(handing: HandOver) -> Router {
+    Router::new()
+        .route("/hand-over", post(hand_over::hand_over))
+        .method_not_allowed_fallback(answer::no_such_method)
+        .layer(axum::middleware::from_fn(door::door))
+        .with_state(handing)
 }
 
 /// For everybody: load balancers and monitoring may be elsewhere.

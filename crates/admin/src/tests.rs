@@ -1,6 +1,7 @@
 //! The control routes over a real socket, before a thread that answers as the test says.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value as Json, json};
@@ -31,7 +32,7 @@ async fn start() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(super::serve(listener, control(Controller::new(requests)), Vec::new()));
+    tokio::spawn(super::serve(listener, control(Controller::new(requests)), Vec::new(), Arc::default()));
     address
 }
 

@@ -25,6 +25,7 @@ mod rules_command;
 
 mod http;
 mod pair;
+mod predecessor;
 mod print;
 mod running;
 

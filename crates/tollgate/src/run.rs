@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use admin::Sight;
 use admin::control::{Command, Controller};
-use anyhow::Context;
+use anyhow::Context as _;
 use config::Plan;
 use config::reload::Reloader;
 use relay::counters::Counter;
@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use crate::kill_query::ProbeUser;
 use crate::proxy::Proxy;
 use crate::steering::{Report, Steering};
-use crate::{digests, log, measuring, system_limits};
+use crate::{digests, log, measuring, predecessor, system_limits};
 
 pub(crate) fn run(path: &Path) -> anyhow::Result<ExitCode> {
     let (reloader, warnings) = match Reloader::start(path) {
@@ -52,8 +52,8 @@ async fn serve(plan: &Plan, steering: Steering) -> anyhow::Result<()> {
     let controller = steering.start()?;
     if let Some(address) = plan.admin.http {
         let sight = Sight { shared: Arc::clone(proxy.shared()), keeper: Arc::clone(&keeper), file };
-        let address = admin::start(address, plan.admin.host_names.clone(), sight, controller.clone())
-            .with_context(|| format!("cannot listen on admin.http {address}; set another address, or `off`"))?;
+        let start = || admin::start(address, plan.admin.host_names.clone(), sight.clone(), controller.clone());
+        let address = predecessor::start_behind(address, start).await?;
         info!(http = %address, "health and metrics");
     }
     if let Some(probe) = &plan.probe {

@@ -60,7 +60,7 @@ impl Where {
 }
 
 /// What listens on all addresses is reached on this machine's own.
-fn from_here(address: SocketAddr) -> SocketAddr {
+pub(crate) fn from_here(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
