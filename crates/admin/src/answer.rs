@@ -57,7 +57,7 @@ fn body(status: StatusCode, json: &Json) -> Response {
 }
 
 pub(crate) async fn no_such_path() -> Response {
-    let paths = "/livez, /readyz, /metrics, /rules, /incidents, /clients, /gates, /explain and /reload";
+    let paths = "/livez, /readyz, /metrics, /rules, /incidents, /clients, /gates, /explain, /reload and /hand-over";
     error(StatusCode::NOT_FOUND, &format!("there is nothing here; there are {paths}"))
 }
 
