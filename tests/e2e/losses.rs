@@ -26,6 +26,35 @@ fn the_configuration_may_be_lost_while_it_runs() {
     assert_eq!(Raw::login(tollgate.address, APP).value("SELECT 2").as_deref(), Some("2"));
 }
 
+/// Whoever read the log has gone: nothing that is logged from then on ends a thread.
+#[test]
+fn the_reader_of_the_log_may_be_lost() {
+    let mysql = sandbox::mysql_shared().expect("a MySQL");
+    let free =
+        || std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let (listen, http) = (free(), free());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("proxy.yaml");
+    let yaml = format!("{}listen: '{listen}'\nadmin: {{ http: '{http}' }}\n", upstream(&mysql.primary));
+    fs::write(&file, &yaml).expect("a file");
+    let tollgate = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(arguments).current_dir(&folder).env("TOLLGATE_HTTP", http.to_string());
+        command
+    };
+    let mut child = tollgate(&["run"]).stderr(Stdio::piped()).spawn().expect("the built binary");
+    drop(child.stderr.take());
+    let asks = |arguments: &[&str]| tollgate(arguments).output().expect("the built binary").status.success();
+    wait_until("it is ready", || asks(&["health"]));
+    fs::write(&file, "listen: [nonsense").expect("a broken file");
+    assert!(!asks(&["reload"]), "the file is broken");
+    fs::write(&file, &yaml).expect("a file");
+    assert!(asks(&["reload"]), "whoever keeps the rules is there");
+    assert_eq!(Raw::login(listen, APP).value("SELECT 1").as_deref(), Some("1"));
+    child.kill().expect("its end");
+    child.wait().expect("its end");
+}
+
 /// No step of the wall clock can end, hold or hasten anything but what an operator has dated: nothing else asks for it.
 #[test]
 fn the_wall_clock_is_asked_for_dates_only() {

@@ -131,7 +131,7 @@ impl Measuring {
     async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         self.remembered.tell(&self.gates);
         self.take_up_custom();
-        let mut heard = true;
+        let (mut heard, mut steered) = (true, true);
         loop {
             let now = Instant::now();
             let released = self.tick(now);
@@ -144,7 +144,11 @@ impl Measuring {
                     None => heard = false,
                 },
                 () = self.gates.wanted() => self.traffic.somebody_waits(Instant::now()),
-                _ = self.custom.changed() => self.take_up_custom(),
+                changed = self.custom.changed(), if steered => match changed {
+                    Ok(()) => self.take_up_custom(),
+                    // Asked again, it would say so again at once.
+                    Err(_) => steered = false,
+                },
                 () = tokio::time::sleep_until(until.into()) => {}
             }
         }
