@@ -144,6 +144,15 @@ fn a_rule_that_is_added_rejects_and_one_that_is_ended_does_not() {
     assert!(command(tollgate.http, &["rules", "end", "stop-etl"]).good().starts_with("ended stop-etl"));
     assert_eq!(asked(&mut etl), None);
     assert!(command(tollgate.http, &["rules", "end", "stop-etl"]).bad().contains("no rule added at run time"));
+    // What an operator greps for: no value is printed as our types are written.
+    let log = tollgate.log();
+    let added = log.lines().find(|line| line.contains("a rule was added")).expect("a line");
+    let line: Json = serde_json::from_str(added).expect("a line of JSON");
+    assert!(
+        line["expires"].as_str().is_some_and(|moment| moment.starts_with("20") && moment.ends_with('Z')),
+        "{added}"
+    );
+    assert!(!log.contains("Some(") && !line["by"].as_str().unwrap_or_default().starts_with("unknown@"), "{log}");
 }
 
 #[test]

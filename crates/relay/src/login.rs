@@ -86,11 +86,11 @@ pub(crate) async fn login(
     let payload = match &end {
         LoginEnd::Refuse(error, counter) => {
             shared.counters.add(*counter);
-            info!(connection = handle.id, peer = ?place.peer, error = %error.message, "login refused");
+            info!(connection = handle.id, peer = place.peer.map(tracing::field::display), error = %error.message, "login refused");
             Some(error.payload(Capabilities::PROTOCOL_41))
         }
         LoginEnd::Upstream(error) => {
-            warn!(connection = handle.id, peer = ?place.peer, %error, "no upstream connection for a client");
+            warn!(connection = handle.id, peer = place.peer.map(tracing::field::display), %error, "no upstream connection for a client");
             Some(error.payload())
         }
         LoginEnd::Denied => {

@@ -19,7 +19,7 @@ pub(crate) fn check(plan: &Plan) {
             "too few file descriptors for limits.connections (two a session); \
              raise them (ulimit -n, LimitNOFILE=) or lower limits.connections"
         ),
-        allowed => info!(?allowed, needed, "file descriptors"),
+        allowed => info!(allowed, needed, "file descriptors"),
     }
     check_ports(plan);
 }

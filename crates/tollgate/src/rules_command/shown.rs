@@ -84,8 +84,10 @@ fn some(names: &[String]) -> String {
 /// Whoever is at this terminal.
 pub(crate) fn by_hand() -> String {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    // As in a container, or under cron.
+    let user = user.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
     let host = rustix::system::uname();
-    format!("{}@{}", user.as_deref().unwrap_or("unknown"), host.nodename().to_string_lossy())
+    format!("{user}@{}", host.nodename().to_string_lossy())
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ impl Steering {
         self.refuse_without_place(&rule)?;
         self.overlay.add(rule.clone(), now).map_err(refused)?;
         self.apply();
-        info!(rule = %rule.id, by = rule.created_by, reason = rule.reason, expires = ?rule.expires, "a rule was added");
+        let expires = rule.expires.map(tracing::field::display);
+        info!(rule = %rule.id, by = rule.created_by, reason = rule.reason, expires, "a rule was added");
         Ok(self.describe_new(&rule, now))
     }
 
