@@ -173,28 +173,6 @@ fn later_objects_are_seen() {
     }
 }
 
-/// In the same packet, and in the next one, while the catalogue is not read again.
-#[test]
-fn objects_are_seen_from_their_definition_on() {
-    for server in servers() {
-        let place = Place::new(server, "cat_at_once");
-        let tollgate = place.seeing("1h", "match: { table: @.secret, class: read }");
-        let mut raw = Raw::login(tollgate.address, APP);
-        for at in 0..30 {
-            let ask =
-                |raw: &mut Raw, sql: &str| run(raw, &sql.replace('@', place.schema).replace('#', &at.to_string()));
-            assert_eq!(ask(&mut raw, "CREATE VIEW @.a# AS SELECT id FROM @.secret"), Answer::Done);
-            assert!(ask(&mut raw, "SELECT id FROM @.a#").is_refused(), "{:?}: the next packet", server.flavor());
-            let created = "CREATE FUNCTION @.f#() RETURNS INT DETERMINISTIC READS SQL DATA RETURN (SELECT COUNT(*) FROM @.secret)";
-            assert_eq!(ask(&mut raw, created), Answer::Done);
-            assert!(ask(&mut raw, "SELECT @.f#()").is_refused(), "{:?}: a function", server.flavor());
-            let both = "CREATE VIEW @.b# AS SELECT id FROM @.secret; SELECT id FROM @.b#";
-            assert!(ask(&mut raw, both).is_refused(), "{:?}: the same packet", server.flavor());
-            assert_eq!(ask(&mut raw, "SELECT id FROM @.pub"), Answer::Done, "other names are what they were");
-        }
-    }
-}
-
 #[test]
 fn reading_view_that_writes_is_write() {
     for server in servers() {

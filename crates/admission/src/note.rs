@@ -1,6 +1,7 @@
 //! What is remembered of a prepared text, so that its executions get the verdict that the text would get.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use identity::Kept;
 use statement::{Class, Classes, Defines, Doubts, Mode, ModeDependence, ParseCache, Scan, TransactionEffect};
@@ -20,7 +21,7 @@ pub struct Note {
     changes_schema: bool,
     pub(crate) defines: Defines,
     /// All its names, if it defines something.
-    pub(crate) defined_names: Option<HashSet<Box<str>>>,
+    pub(crate) defined_names: Option<Arc<HashSet<Box<str>>>>,
     /// The server may read the text again, in the mode of then.
     depends_on: ModeDependence,
     /// What its comments said of who asks.
@@ -69,7 +70,7 @@ impl Note {
             doubts: scan.doubts,
             changes_schema: scan.changes_schema,
             defines: scan.defines,
-            defined_names: (scan.defines != Defines::Nothing).then(|| scan.names(sql)).flatten(),
+            defined_names: (scan.defines != Defines::Nothing).then(|| scan.names(sql)).flatten().map(Arc::new),
             depends_on: scan.depends_on(sql),
             said: crate::spoken::comments(sql, scan).map(|said| said.to_owned()),
         }

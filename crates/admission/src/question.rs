@@ -406,11 +406,13 @@ struct Behind {
     hidden: bool,
     /// A name may stand for a view that is not known.
     in_doubt: bool,
+    /// A name may stand for what has just been defined: so nothing is favoured for it.
+    outdated: bool,
 }
 
 impl Behind {
     fn nothing(classes: Classes) -> Behind {
-        Behind { tables: None, classes, hidden: may_hide(classes), in_doubt: false }
+        Behind { tables: None, classes, hidden: may_hide(classes), in_doubt: false, outdated: false }
     }
 
     /// `defines_here`: what the text itself defines for its further statements.
@@ -450,22 +452,21 @@ impl Behind {
                 let writes = writes || both.iter().any(|found| found.writes);
                 changes.concern(&tables, &calls, &called, is_expanded, writes)
             });
-        if is_outdated {
-            // A name may stand for a view, a trigger or a routine that does anything.
-            all.insert(Class::Call);
-            return Behind { tables: None, classes: all, hidden: true, in_doubt: true };
-        }
         Behind {
             tables: (!is_same).then(|| tables.tables.iter().chain(calls.tables.iter()).cloned().collect()),
             classes: all,
             hidden: if calls_are_known { all.contains(Class::Unparsed) } else { may_hide(all) },
-            in_doubt: both.iter().any(|found| found.unknown_names || found.calls_unknown),
+            in_doubt: is_outdated || both.iter().any(|found| found.unknown_names || found.calls_unknown),
+            outdated: is_outdated,
         }
     }
 
     fn tables<'a>(&'a self, parsed: Option<&'a Parsed>) -> Tables<'a> {
         let Some(parsed) = parsed.filter(|_| !self.hidden) else { return Tables::Unknown };
         let tables = self.tables.as_deref().unwrap_or(&parsed.tables);
+        if self.outdated {
+            return Tables::Among(tables);
+        }
         match parsed.outcome {
             Outcome::Read => Tables::Known(tables),
             Outcome::Among => Tables::Among(tables),

@@ -258,7 +258,7 @@ impl State {
         let schema = std::mem::replace(&mut self.remembered.schema, DefaultSchema::None);
         let question = NotedQuestion::new(note, schema.as_known(), &context.keeper.catalog);
         if note.defines != Defines::Nothing {
-            let names = note.defined_names.clone();
+            let names = note.defined_names.as_deref().cloned();
             self.under_way.define(context.keeper.catalog.begin_change(note.defines, names));
         }
         self.under_way.may_change_catalog(question.may_change_catalog());

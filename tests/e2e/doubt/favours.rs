@@ -60,10 +60,8 @@ fn view_by_the_name_of_an_exempt_table_is_not_exempt() {
                 assert_eq!(run(&mut raw, &sql), Answer::Done, "{sql}");
             }
             let before = place.evidence();
-            for sql in [&write, &format!("DROP TABLE IF EXISTS x; {write}")] {
-                let answer = run(&mut raw, sql);
-                assert!(answer.is_refused(), "{:?}: {answer:?}: {sql}", server.flavor());
-            }
+            let answer = run(&mut raw, &write);
+            assert!(answer.is_refused(), "{:?}: {answer:?}: {write}", server.flavor());
             assert_eq!(place.evidence(), before, "{:?}: {favoured}", server.flavor());
             wait_until("the next reading of the catalogue", || {
                 proxy.log().matches("read the server's catalogue").count() > 1

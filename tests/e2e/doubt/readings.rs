@@ -279,7 +279,7 @@ fn flag_of_a_routine_is_not_believed() {
         // A text is prepared by settings of its own.
         mariadb(&[
             Query(b"PREPARE s FROM 'SELECT 1'"),
-            Query(b"SET STATEMENT sql_mode='NO_BACKSLASH_ESCAPES' FOR PREPARE s FROM 'SELECT ''\\'' a, v FROM secret -- '' a'"),
+            Query(b"SET STATEMENT sql_mode='NO_BACKSLASH_ESCAPES' FOR PREPARE s FROM 'SELECT ''\\\\'' a, v FROM secret -- '' a'"),
             Query(b"SET sql_mode = ''"),
             Query(b"EXECUTE s"),
         ]),

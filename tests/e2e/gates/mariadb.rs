@@ -25,7 +25,7 @@ fn gates_before_mariadb() {
     let heartbeat = format!("probe: {{ {login}, heartbeat: tollgate.heartbeat }}\ndefaults: {{ reject_pause: 0s }}\n");
     // As an operator would: the password written in, and piped into `mysql`. The replica gets it by replication.
     let printed = printed_grants(&before(&cluster, &heartbeat), &["--mariadb"]);
-    cluster.primary.root_sql(&printed.replace("<password>", "watcher-pw")).expect("the printed statements");
+    cluster.primary.root_sql(&printed.replace("<password>", "'watcher-pw'")).expect("the printed statements");
     everything_is_known(&before(&cluster, &heartbeat), &cluster);
 
     stops_writes(&cluster, &heartbeat, "paced");
@@ -39,6 +39,6 @@ fn gates_before_mariadb() {
         before(&cluster, yaml).replace(&listed, "discover").replace("watcher", "finder")
     };
     let printed = printed_grants(&discover(&heartbeat), &["--mariadb"]);
-    cluster.primary.root_sql(&printed.replace("<password>", "finder-pw")).expect("the printed statements");
+    cluster.primary.root_sql(&printed.replace("<password>", "'finder-pw'")).expect("the printed statements");
     everything_is_known(&discover(&heartbeat), &cluster);
 }

@@ -24,7 +24,7 @@ fn a_replica_that_is_discovered() {
          gates: { replication_lag: { threshold: 1s, on_stale: closed, action: reject, trickle: 0 } }\n";
     let listed = format!("[\"{}\"]", cluster.replica.address());
     let yaml = before(&cluster, yaml).replace(&listed, "discover");
-    let printed = printed_grants(&yaml, &[]).replace("<password>", "e2e-finder-pw");
+    let printed = printed_grants(&yaml, &[]).replace("<password>", "'e2e-finder-pw'");
     cluster.primary.root_sql("DROP USER IF EXISTS e2e_finder@'%'").expect("nobody yet");
     cluster.primary.root_sql(&printed).expect("the printed statements");
     everything_is_known(&yaml, &cluster);
