@@ -174,8 +174,7 @@ fn proxied_mysql_account_over_a_socket_needs_its_password() {
     let me = os_user();
     server
         .root_sql(&format!(
-            "INSTALL PLUGIN stand_in SONAME 'stand_in.so';
-             CREATE USER target@'%' IDENTIFIED BY 'not known';
+            "CREATE USER target@'%' IDENTIFIED BY 'not known';
              CREATE USER mapped@'%' IDENTIFIED WITH sha256_password BY 'm';
              CREATE USER two@'%' IDENTIFIED WITH sha256_password BY 'm' AND IDENTIFIED WITH auth_socket AS '{me}';
              GRANT PROXY ON target@'%' TO mapped@'%';
